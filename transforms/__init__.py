@@ -1,1 +1,1 @@
-"""The transformations that come with the runtime, a module each."""
+"""The transformations that come with the runtime, one module each."""

@@ -1,7 +1,6 @@
-"""Casts of Arrow columns where Arrow gives what Java gives; where it does not, or might not, the answer is None.
+"""Casts of Arrow columns where Arrow's result equals Java's; None where it does not, or might not.
 
-What tells is looked at for the whole column at once: whether all numbers are in range, whether all texts are plain
-numbers.
+The decision is made once for the whole column: whether all numbers are in range, whether all strings are plain numbers.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from connect.data.schema import INT_BITS
 from connect.data.times import DAY_MS
 
 _PLAIN_FROM, _PLAIN_TO = 1e-3, 1e7
-_BEHIND: Final = 64  # no number is so long
+_BEHIND: Final = 64  # longer than any number
 _PLAIN_WHOLE: Final = "^-?[0-9]{1,18}$"
 _FIRST_MS: Final = -62_135_596_800_000  # 0001-01-01
 _LAST_MS: Final = 253_402_300_799_999  # 9999-12-31
@@ -25,7 +24,7 @@ _PLAIN_NUMBER: Final = r"^-?[0-9]{1,17}(\.[0-9]{1,17})?$"
 
 
 def cast_array(schema: Schema, array: pa.Array, target: Type) -> pa.Array | None:
-    """A column cast to a type, or None."""
+    """A column cast to a type; None where Java's result might differ."""
     if schema.name in (logical.DATE_NAME, logical.TIME_NAME, logical.TIMESTAMP_NAME):
         if target is Type.STRING:
             return None
@@ -63,7 +62,7 @@ def _of_float(array: pa.Array, target: Type) -> pa.Array | None:
             return None
         text = array.cast(pa.string())
         whole = pc.equal(pc.trunc(array), array)
-        # Replacing nothing behind the end of a text appends to it, six times as fast as joining.
+        # Replacing an empty slice past the end appends to a string, six times as fast as joining.
         return pc.if_else(whole, pc.binary_replace_slice(text, _BEHIND, _BEHIND, ".0"), text)
     wide = Type.INT64 if target is Type.INT64 else Type.INT32
     if not _all(pc.less(size, float(1 << (INT_BITS[wide] - 1)))):  # false for NaN too
@@ -84,15 +83,15 @@ def _of_text(array: pa.Array, target: Type) -> pa.Array | None:
     try:
         return numbers.cast(PLAIN_TYPES[target])
     except pa.ArrowInvalid:
-        return None  # out of range: the error is made where there is one value
+        return None  # out of range: the cast of single values raises the error
 
 
 def _plain(size: pa.Array) -> bool:
-    """Whether Java writes floats of this size without an exponent, and like Arrow but for whole numbers."""
+    """Whether Java writes floats of this size without an exponent, and as Arrow does except for whole numbers."""
     bounds = pc.min_max(size)
     if not bounds["max"].is_valid:
         return True
-    if bounds["max"].as_py() >= _PLAIN_TO or pc.any(pc.is_nan(size)).as_py():  # NaN is no bound
+    if bounds["max"].as_py() >= _PLAIN_TO or pc.any(pc.is_nan(size)).as_py():  # min_max skips NaN
         return False
     if bounds["min"].as_py() >= _PLAIN_FROM:
         return True
@@ -104,7 +103,7 @@ def _all(conditions: Any) -> bool:
     return pc.all(conditions).as_py() is not False
 
 
-# Times between their forms: whole numbers of milliseconds since the epoch stand in the middle.
+# Conversions between representations of time, all by way of milliseconds since the epoch.
 
 
 def to_ms(array: pa.Array, source: str) -> pa.Array | None:
@@ -122,7 +121,7 @@ def to_ms(array: pa.Array, source: str) -> pa.Array | None:
 
 
 def from_ms(ms: pa.Array, target: str) -> pa.Array | None:
-    """The column of a form, as `to_ms` names them; None for text, and for times that Python's types do not hold."""
+    """Milliseconds as one of the representations of `to_ms`; None for text and times outside Python's range."""
     if target == "unix":
         return ms
     if target == "string":
@@ -132,7 +131,7 @@ def from_ms(ms: pa.Array, target: str) -> pa.Array | None:
         return None
     if target == "Timestamp":
         return ms.view(pa.timestamp("ms", "UTC"))
-    # Arrow divides towards zero, and days before 1970 count down.
+    # Arrow divides towards zero, but days before 1970 round down.
     shifted = pc.subtract(ms, _FIRST_MS)
     days = pc.divide(shifted, DAY_MS)
     if target == "Date":

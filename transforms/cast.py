@@ -36,20 +36,20 @@ def _parsed(spec: list[str]) -> dict[str, Type] | Type:
             raise ValueError(f'"{item}" has too many colons. Write field:type.')
         target = TARGETS.get(parts[-1].upper())
         if target is None:
-            raise ValueError(f'"{parts[-1]}" is none of the types {", ".join(TARGETS).lower()}.')
+            raise ValueError(f'"{parts[-1]}" is not a type. Write one of {", ".join(TARGETS).lower()}.')
         if len(parts) == 1:
             if len(spec) > 1:
-                raise ValueError(f'"{item}" is a type for the whole value; nothing else may be written beside it.')
+                raise ValueError(f'"{item}" is a type for the whole value, which must be the only entry.')
             return target
         fields[parts[0]] = target
     return fields
 
 
 class Cast(FieldsTransformation):
-    """Casts fields, or with a type alone the whole value, to numbers, boolean or text as Java does.
+    """Casts fields, or with a type alone the whole value, to numbers, booleans or strings as Java does.
 
-    Null stays null. Numbers that are too big lose their upper bits, floats become the nearest whole number that there
-    is below them; text that is no such number is an error.
+    Null stays null. Integers that are too big lose their upper bits, and floats lose their fraction. A string that is
+    not a number of the target type is an error.
     """
 
     purpose = "casting types"
@@ -148,12 +148,12 @@ def _cast_column(column: FieldColumn, target: Type) -> Any:
 
 
 def _field_schema(schema: Schema, target: Type) -> Schema:
-    """A field's schema after the cast: nothing of it stays but whether it is optional, and its default."""
+    """A field's schema after the cast: only optional and the default are kept."""
     return Schema(target, optional=schema.optional, default=_default(schema, target))
 
 
 def _whole_schema(schema: Schema | None, target: Type) -> Schema | None:
-    """A value's schema after the cast: only its type changes, and what says of it that it is a date or a decimal."""
+    """A value's schema after the cast: the type changes, and a logical type's name, version and parameters go."""
     if schema is None:
         return None
     new = schema.replace(type=target, default=_default(schema, target))

@@ -1,4 +1,4 @@
-"""Choose and route records by an expression, as Debezium's Filter and ContentBasedRouter do by a script.
+"""Filter and route records by an expression, as Debezium's Filter and ContentBasedRouter do by a script.
 
 Debezium runs Groovy, JavaScript or WebAssembly in the JVM; here the expression is one of `transforms.expressions`.
 
@@ -28,13 +28,13 @@ _LANGUAGES: Final = ("sql", "expression")
 def _language(name: str, value: str) -> None:
     if value.lower().startswith(("jsr223.", "wasm.")):
         raise ValueError(
-            f"{value} is a language of the JVM, and this runtime has expressions of SQL in its place (docs/"
-            "expressions.md). Remove the key, or write sql, and translate the expression: value.op == 'u' && "
-            "value.before.id == 2 is op = 'u' and before.id = 2, header.x.value is headers.x, and topic is "
-            "record.topic."
+            f"{value} is a scripting language of the JVM; this runtime takes SQL expressions instead "
+            "(docs/expressions.md). Remove the key, or write sql, and translate the expression: value.op == 'u' && "
+            "value.before.id == 2 becomes op = 'u' and before.id = 2, header.x.value becomes headers.x, and topic "
+            "becomes record.topic."
         )
     if value.lower() not in _LANGUAGES:
-        raise ValueError(f'"{value}" is no language that is known here. Write sql, or remove the key.')
+        raise ValueError(f'"{value}" is not a supported language. Write sql, or remove the key.')
 
 
 _OTHERS: Final = settings.define(
@@ -51,8 +51,8 @@ _OTHERS: Final = settings.define(
         default="",
         importance="LOW",
         validator=lambda name, text: regular_expression(name, text) if text else None,
-        doc="Java's regular expression for the topics whose records the expression is for. It must match the whole "
-        "name; records of other topics pass unchanged. Empty: all.",
+        doc="Java regular expression for the topics that the expression applies to. It must match the whole name; "
+        "records of other topics pass unchanged. Empty: all topics.",
     ),
     settings.String(
         "null.handling.mode",
@@ -66,7 +66,7 @@ _OTHERS: Final = settings.define(
 
 
 class _ForSome(Expression):
-    """What both have in common: for which records the expression is."""
+    """What both have in common: which records the expression applies to."""
 
     def _configure_others(self, config: Config) -> None:
         self._filter = self._fields = ""
@@ -88,8 +88,8 @@ class _ForSome(Expression):
 class FilterByExpression(_ForSome):
     """Keeps the records for which a condition is true, and drops those for which it is false or null.
 
-    Columns are compared as such, in Arrow where they are there; conditions that look at headers or at keys of several
-    schemas are asked record by record.
+    The condition runs on whole columns, in Arrow where the batch holds Arrow. Conditions that read headers, or keys of
+    several schemas, run record by record.
     """
 
     filter_key = "condition"
@@ -100,7 +100,7 @@ class FilterByExpression(_ForSome):
                 importance="HIGH",
                 width="LONG",
                 validator=lambda name, text: condition_of(name, text) and None,
-                doc="The condition for a record to stay: op = 'u' and before.id = 2.",
+                doc="The condition that a record must meet to be kept: op = 'u' and before.id = 2.",
             )
         )
         | _OTHERS
@@ -124,7 +124,7 @@ class FilterByExpression(_ForSome):
     def _parts(
         self, batch: Batch[Any], rows: Sequence[int], values: Values
     ) -> Iterator[tuple[Sequence[int], Values, bool]]:
-        """The rows of a group that are not dropped unasked, in parts, and whether the condition is for them."""
+        """The rows of a group in parts, and whether the condition applies to each. Rows to drop are left out."""
         live = values.struct_columns is not None or self._nulls == "evaluate"
         if live and self._topic is None:
             yield rows, values, True
@@ -145,7 +145,7 @@ class FilterByExpression(_ForSome):
 
 
 class ContentBasedRouter(_ForSome):
-    """Sends each record to the topic that an expression says; null leaves it in its topic. Record by record."""
+    """Sends each record to the topic that an expression returns; null leaves it in its topic. Record by record."""
 
     fields_key = "topic.expression"
     settings = (
@@ -155,7 +155,7 @@ class ContentBasedRouter(_ForSome):
                 importance="HIGH",
                 width="LONG",
                 validator=lambda name, text: value_of(name, text) and None,
-                doc="What says the topic, a text: case when op = 'u' then 'updates' end. Null leaves the topic.",
+                doc="Returns the name of the topic: case when op = 'u' then 'updates' end. Null leaves the topic.",
             )
         )
         | _OTHERS

@@ -1,4 +1,4 @@
-"""Drop records that came before: Deduplicate."""
+"""Drop duplicate records: Deduplicate."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _Place = tuple[str, int, int]
 
 
 class _Seen(NamedTuple):
-    """The record that passed: when it was made, where it goes, and where it was consumed (None in a source)."""
+    """The record that passed: its timestamp, its topic, and where it was consumed (None in a source)."""
 
     timestamp: int | None
     topic: str
@@ -21,11 +21,11 @@ class _Seen(NamedTuple):
 
 
 class Deduplicate(Transformation):
-    """Lets the first record of each identity pass, and drops those that follow within a window.
+    """Passes the first record of each identity, and drops those that follow within a window.
 
-    What was seen is in the task's memory only: it is bounded, and empty after a restart and in another task. A consumed
-    record that is consumed once more, because a sink goes back, partitions moved away and returned, or it waited in a
-    retry topic, passes again; it is not a duplicate of itself.
+    The identities seen are in the task's memory only: they are bounded, and gone after a restart and in another task. A
+    record that is consumed again (a sink rewinds, partitions move away and return, it waited in a retry topic) passes
+    again; it is not a duplicate of itself.
     """
 
     settings = settings.define(
@@ -33,16 +33,18 @@ class Deduplicate(Transformation):
             "fields",
             default=[],
             importance="HIGH",
-            doc="Fields of the value that say which record it is. Empty, and without header: the key.",
+            doc="Fields of the value that identify a record. Empty, and without header: the key.",
         ),
         settings.String(
             "header",
             default=None,
             importance="HIGH",
-            doc="A header that says which record it is, such as an event's id.",
+            doc="A header that identifies a record, such as an event's id.",
         ),
         settings.Boolean(
-            "per.topic", default=True, doc="Whether equal records of two topics are two. Otherwise they are duplicates."
+            "per.topic",
+            default=True,
+            doc="Whether equal records of two topics both pass. Otherwise they are duplicates.",
         ),
         settings.Int(
             "window.records",
@@ -91,7 +93,7 @@ class Deduplicate(Transformation):
         return abs(now - seen) < self._window
 
     def _identity(self, record: Any) -> bytes | None:
-        """16 bytes that stand for a record; None for one that says nothing of which it is."""
+        """16 bytes that identify a record; None for a record without any identifying part."""
         parts: list[Any] = []
         if self._header is not None:
             header = record.headers.last(self._header)
@@ -106,16 +108,16 @@ class Deduplicate(Transformation):
         written = [_written(part) for part in parts]
         if self._per_topic:
             written.append(record.topic)
-        # With the length of each, two lists of parts never read the same.
+        # The length in front of each part keeps different lists of parts apart.
         joined = "".join([f"{len(part)}:{part}" for part in written])
         return hashlib.blake2b(joined.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def _is_itself(known: _Seen, record: Any, place: _Place | None) -> bool:
-    """Whether this is the very record that passed, consumed once more.
+    """Whether this is the same record that passed, consumed again.
 
-    One that comes from a retry topic has its first topic and timestamp, and another place. Where two topics were made
-    one, two records may look so as well; then a duplicate passes, which is better than a record that is lost.
+    A record from a retry topic has its original topic and timestamp, and another position. Where two topics were
+    merged, two different records may look like that too; then a duplicate passes, which is better than a lost record.
     """
     if place is None or known.place is None:
         return False
@@ -137,7 +139,7 @@ def _written(value: Any) -> str:
 
 
 def _canonical(value: Any) -> Any:
-    """A value such that equal ones are written alike: the order in an object says nothing, nor does 1 or 1.0."""
+    """A value in a form that is the same for equal values: without the order of an object, and 1.0 as 1."""
     if isinstance(value, dict):
         return sorted((repr(_canonical(key)), _canonical(item)) for key, item in value.items() if item is not None)
     if isinstance(value, list | tuple):

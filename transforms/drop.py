@@ -15,16 +15,15 @@ from transforms.part import PartTransformation
 
 
 class Drop(PartTransformation):
-    """Replaces the whole key or value by null. What becomes of its schema, `schema.behavior` says."""
+    """Replaces the whole key or value by null. `schema.behavior` decides what happens to its schema."""
 
     settings = settings.define(
         settings.String(
             "schema.behavior",
             default="nullify",
             validator=settings.one_of("nullify", "retain", "validate", "force_optional", ignore_case=True),
-            doc="What becomes of the schema: nullify (there is none any more), retain (it stays, even if it is "
-            "required), validate (it stays if it is optional; otherwise the record is refused), force_optional (it "
-            "becomes optional).",
+            doc="What to do with the schema: nullify (remove it), retain (keep it, even if it is required), validate "
+            "(keep it if it is optional; otherwise refuse the record), force_optional (make it optional).",
         )
     )
 
@@ -48,7 +47,7 @@ class Drop(PartTransformation):
             return schema.as_optional()
         if self._behavior == "validate" and not schema.optional:
             raise DataError(
-                f"The schema of the {self.part[:-1]} is not optional, so that null is no value of it: {schema!r}. "
+                f"The schema of the {self.part[:-1]} is not optional and does not allow null: {schema!r}. "
                 "Set schema.behavior=force_optional or nullify."
             )
         return schema

@@ -1,4 +1,4 @@
-"""Make messages of the rows of an outbox table: Debezium's EventRouter.
+"""Turn the rows of an outbox table into messages: Debezium's EventRouter.
 
 https://debezium.io/documentation/reference/stable/transformations/outbox-event-router.html
 """
@@ -22,7 +22,7 @@ _PER_MS: Final = {
     "io.debezium.time.MicroTimestamp": 1000,
     "io.debezium.time.NanoTimestamp": 1_000_000,
 }
-#: What Java's String.trim takes away.
+#: What Java's String.trim removes.
 _BLANKS: Final = "".join(map(chr, range(33)))
 
 
@@ -35,7 +35,7 @@ class _Added(NamedTuple):
 
 
 class _Columns(NamedTuple):
-    """The columns of the outbox table, as a connector calls them."""
+    """The names of the outbox table's columns, as a connector writes them."""
 
     id: str
     key: str
@@ -52,8 +52,8 @@ def _additional(entries: list[str]) -> list[_Added]:
         field, *rest = (part.strip() for part in entry.split(":"))
         if not field or len(rest) not in (1, 2) or "" in rest or rest[0].lower() not in _PLACEMENTS:
             raise ValueError(
-                f'"{entry}" is no field with its placement. Write field:placement or field:placement:name, the '
-                f"placement one of {', '.join(_PLACEMENTS)}."
+                f'"{entry}" is not a field with a placement. Write field:placement or field:placement:name, where '
+                f"placement is one of {', '.join(_PLACEMENTS)}."
             )
         added.append(_Added(field, rest[0].lower(), rest[1] if len(rest) == 2 else field))
     names = [each.name for each in added if each.placement == "envelope"]
@@ -63,10 +63,10 @@ def _additional(entries: list[str]) -> list[_Added]:
 
 
 class EventRouter(Transformation):
-    """Makes a message of each row that is inserted into an outbox table: its key, topic and payload are columns.
+    """Turns each row that is inserted into an outbox table into a message; key, topic and payload are columns.
 
-    Deletes and tombstones are dropped, and updates, which an outbox should not see. Records whose value is no change
-    event (its schema's name does not end with `.Envelope`) pass unchanged.
+    Deletes and tombstones are dropped, and so are updates, which an outbox should not see. Records whose value is not a
+    change event (its schema's name does not end with `.Envelope`) pass unchanged.
 
     It runs record by record: each may get another topic, key, schema and header.
     """
@@ -84,7 +84,7 @@ class EventRouter(Transformation):
             "table.field.event.key", default="aggregateid", importance="LOW", doc="The column with the message's key."
         ),
         settings.String(
-            "table.field.event.type", default="type", importance="LOW", doc="It is without effect, as in Debezium."
+            "table.field.event.type", default="type", importance="LOW", doc="Has no effect, as in Debezium."
         ),
         settings.String(
             "table.field.event.payload",
@@ -96,21 +96,21 @@ class EventRouter(Transformation):
             "table.field.event.timestamp",
             default=None,
             doc="The column with the message's timestamp, of one of Debezium's types Timestamp, MicroTimestamp and "
-            "NanoTimestamp. None, and for null: the time at which Debezium processed the event.",
+            "NanoTimestamp. Unset, or null in the row: the time at which Debezium processed the event.",
         ),
         settings.List(
             "table.fields.additional.placement",
             default=[],
             importance="HIGH",
             validator=lambda _, entries: _additional(entries) and None,
-            doc="More columns to hand on, as field:placement or field:placement:name. The placement is header, "
-            "envelope (the value becomes a struct with the field payload and these) or partition.",
+            doc="More columns to pass on, as field:placement or field:placement:name. The placement is header, "
+            "envelope (the value becomes a struct of payload and these fields) or partition.",
         ),
         settings.String(
             "table.field.additional.missing",
             default="error",
             validator=settings.one_of("error", "ignore", ignore_case=True),
-            doc="What to do if a row lacks one of those: error (it is refused), ignore (the field is left out).",
+            doc="What to do if a row lacks one of those columns: error (refuse the row), ignore (leave the field out).",
         ),
         settings.String(
             "table.field.event.schema.version",
@@ -122,53 +122,52 @@ class EventRouter(Transformation):
             "table.op.invalid.behavior",
             default="warn",
             validator=settings.one_of("warn", "error", "fatal", ignore_case=True),
-            doc="What to do with an update: warn or error (it is dropped, with a line of that level in the log), "
-            "fatal (it is refused).",
+            doc="What to do with an update: warn or error (drop it and log a line of that level), fatal (refuse it).",
         ),
         settings.Boolean(
             "table.expand.json.payload",
             default=False,
-            doc="Whether a payload that is a text with an object or an array of JSON becomes a struct or an array, "
-            "with the schema that it says itself. A text that is no JSON stays, with a warning.",
+            doc="Whether a payload that is a string with a JSON object or array becomes a struct or an array, with a "
+            "schema inferred from it. A string that is not JSON stays as it is, with a warning.",
         ),
         settings.String(
             "table.json.payload.null.behavior",
             default="ignore",
             validator=settings.one_of("ignore", "optional_bytes", ignore_case=True),
-            doc="What becomes of a field with null in such JSON: ignore (it is left out), optional_bytes (it stays, as "
-            "optional bytes).",
+            doc="What to do with a null field in such JSON: ignore (leave it out), optional_bytes (keep it as optional "
+            "bytes).",
         ),
         settings.String(
             "table.json.payload.empty.array.behavior",
             default="ignore",
             validator=settings.one_of("ignore", "optional_string", ignore_case=True),
-            doc="What becomes of a field with an empty array: ignore (it is left out), optional_string (it stays, as "
-            "an array of optional texts).",
+            doc="What to do with a field that is an empty array: ignore (leave it out), optional_string (keep it as an "
+            "array of optional strings).",
         ),
         settings.String(
             "route.by.field",
             default="aggregatetype",
             importance="HIGH",
-            doc="The column that says where a message goes.",
+            doc="The column that a message is routed by.",
         ),
         settings.String(
             "route.topic.regex",
             default="(?<routedByValue>.*)",
             importance="LOW",
             validator=regular_expression,
-            doc="Java's regular expression for that column. A value that it does not match in whole is the topic.",
+            doc="Java regular expression for that column. A value that it does not match as a whole is the topic.",
         ),
         settings.String(
             "route.topic.replacement",
             default="outbox.event.${routedByValue}",
             importance="HIGH",
-            doc="The topic. $1 stands for the match of the expression's first group, ${name} for that of a named one.",
+            doc="The topic. $1 stands for the match of the first group, ${name} for that of a named group.",
         ),
         settings.Boolean(
             "route.tombstone.on.empty.payload",
             default=False,
             importance="HIGH",
-            doc="Whether a payload that is null, empty or blank makes a tombstone: a value of null without a schema.",
+            doc="Whether a payload that is null, empty or blank becomes a tombstone: null without a schema.",
         ),
     )
 
@@ -203,7 +202,7 @@ class EventRouter(Transformation):
         if schema is None or schema.name is None or not schema.name.endswith(".Envelope"):
             return record
         if not isinstance(value, dict):
-            raise DataError(f"A value of the schema {schema.name} is no struct.")
+            raise DataError(f"A value with the schema {schema.name} is not a struct.")
         op = _typed(schema, value, "op", Type.STRING, "the envelope")
         if op == "d":
             return None
@@ -219,11 +218,11 @@ class EventRouter(Transformation):
     def _handle_update(self, topic: str) -> None:
         if self._updates == "fatal":
             raise DataError(
-                f"A row of the outbox table was updated (topic {topic}), and rows should only be inserted and deleted. "
+                f"A row of the outbox table was updated (topic {topic}), but rows may only be inserted and deleted. "
                 "Set table.op.invalid.behavior=warn to drop such events."
             )
         level = logging.WARNING if self._updates == "warn" else logging.ERROR
-        log.log(level, "Dropped the update of a row of the outbox table, topic %s.", topic)
+        log.log(level, "Dropped the update of a row in the outbox table, topic %s.", topic)
 
     def _message(self, record: Any, schema: Schema, row: dict[str, Any]) -> Any:
         source = record.value.get("source") or {}
@@ -271,7 +270,7 @@ class EventRouter(Transformation):
         assert self._json is not None
         try:
             if not isinstance(payload, str):
-                raise NotExpanded(f"it is no text but {schema.type.name}")
+                raise NotExpanded(f"it is not a string but {schema.type.name}")
             found = self._json.read(payload, column)
         except NotExpanded as error:
             log.warning('The payload in the column "%s" stays as it is: %s.', column, error)
@@ -287,7 +286,7 @@ class EventRouter(Transformation):
         name = _field(schema, column).name
         if name not in _PER_MS:
             raise DataError(
-                f'The column "{column}" (table.field.event.timestamp) is of type {name or "INT64"}, and must be one '
+                f'The column "{column}" (table.field.event.timestamp) has the type {name or "INT64"}; it must be one '
                 f"of {', '.join(_PER_MS)}."
             )
         per_ms = _PER_MS[name]
@@ -312,15 +311,15 @@ def _field(schema: Schema, name: str, of: str = "the row of the outbox table") -
 
 
 def _got(schema: Schema, row: dict[str, Any], name: str) -> Any:
-    """The value of a field, or its default for null."""
+    """The value of a field; its default in place of null."""
     default = _field(schema, name).default
     value = row.get(name)
     return default if value is None else value
 
 
 def _typed(schema: Schema, row: dict[str, Any], name: str, kind: Type, of: str = "the row of the outbox table") -> Any:
-    """The value of a field that has to be of a type. A default does not stand for null."""
+    """The value of a field that must be of a type. A default does not replace null."""
     found = _field(schema, name, of)
     if found.type is not kind:
-        raise DataError(f'The field "{name}" of {of} is {found.type.name}, and must be {kind.name}.')
+        raise DataError(f'The field "{name}" of {of} is {found.type.name} and must be {kind.name}.')
     return row.get(name)

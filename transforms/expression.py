@@ -1,4 +1,4 @@
-"""Compute fields and choose records by expressions of SQL: Expression.
+"""Compute fields and filter records by SQL expressions: Expression.
 
 transforms.priced.type=Expression
 transforms.priced.filter=amount > 10 and country in ('DE', 'FR')
@@ -39,7 +39,7 @@ class _Plan(NamedTuple):
     """The expressions for records of one key schema and one value schema.
 
     Attributes:
-        filter: None keeps all.
+        filter: the condition; None keeps all records.
         fields: where each result goes.
         key, value: the schemas that the records get.
     """
@@ -54,11 +54,11 @@ def condition_of(key: str, text: str) -> Node:
     """The tree of a condition.
 
     Args:
-        key: the setting that holds the text, for messages.
-        text: what is written.
+        key: the setting that holds the condition, for messages.
+        text: the condition as written.
 
     Raises:
-        ConfigError: something is wrong whatever the records are; the message has its place.
+        ConfigError: the condition is wrong for any record; the message says where.
     """
     tree: Node = _at_key(key, text, parse)
     _at_key(key, text, lambda _: compiled(tree, _unknown, condition=True))
@@ -86,9 +86,9 @@ def _unknown(ref: Ref) -> Typed:
 
 
 class Expression(Transformation):
-    """Computes fields of a record from the record, and drops the records that a condition does not hold for.
+    """Computes fields of a record from the record, and drops the records that do not meet a condition.
 
-    Nothing is ever aggregated: an expression sees one record. All fields are computed from the record as it came.
+    Nothing is aggregated: an expression sees one record. All fields are computed from the record as it arrived.
 
     Attributes:
         filter_key, fields_key: the settings that hold the condition and the assignments, for messages.
@@ -104,7 +104,7 @@ class Expression(Transformation):
             importance="HIGH",
             width="LONG",
             validator=lambda name, text: text and condition_of(name, text),
-            doc="A condition. Records for which it is not true (false or null) are dropped: "
+            doc="A condition. Records for which it is false or null are dropped: "
             "amount > 10 and country in ('DE', 'FR').",
         ),
         settings.String(
@@ -113,10 +113,10 @@ class Expression(Transformation):
             importance="HIGH",
             width="LONG",
             validator=lambda name, text: text and _assigned(name, text),
-            doc="Fields to compute, separated by commas: total = price * quantity, name = upper(name). A name alone is "
-            "a field of the value; key.id, headers.trace, record.topic and record.timestamp are other parts.",
+            doc="Fields to compute, separated by commas: total = price * quantity, name = upper(name). A plain name is "
+            "a field of the value; key.id, headers.trace, record.topic and record.timestamp are other targets.",
         ),
-        settings.List("drop", default=[], doc="Fields of the value to drop, after all others were computed."),
+        settings.List("drop", default=[], doc="Fields of the value to drop, after all fields are computed."),
     )
 
     def configure(self, config: Config) -> None:
@@ -124,12 +124,12 @@ class Expression(Transformation):
         self._fields: str = config["fields"] or ""
         self._drop: frozenset[str] = frozenset(filter(None, config["drop"]))
         if not self._filter and not self._fields and not self._drop:
-            raise ConfigError("fields", "is empty, and so are filter and drop: nothing would be done. Write one.")
+            raise ConfigError("fields", "is empty, and so are filter and drop. Set at least one of them.")
         condition = condition_of("filter", self._filter) if self._filter else None
         self._prepare(condition, _assigned("fields", self._fields) if self._fields else [])
 
     def _prepare(self, condition: Node | None, assignments: list[Assignment]) -> None:
-        """Take over the trees of the texts in `_filter` and `_fields`."""
+        """Set the trees of `_filter` and `_fields`, and find out which parts of a record they read."""
         self._condition = condition
         self._assignments = assignments
         self._plan = lru_cache(maxsize=1000)(self._make_plan)
@@ -163,7 +163,7 @@ class Expression(Transformation):
         )
 
     def _by_columns(self, batch: Batch[Any]) -> bool:
-        """Whether the expressions look only at what a batch holds as columns."""
+        """Whether the expressions read only what a batch holds as columns."""
         keyed = "key" in self._roots
         return self._value_only and "headers" not in self._roots and (not keyed or batch.keys.schemas.constant)
 
@@ -279,7 +279,7 @@ class Expression(Transformation):
             condition, fields = self._make(resolve)
             return _Plan(condition, fields, self._schema("key", key, fields), self._schema("value", value, fields))
         except ConfigError as error:
-            # It depends on the records: the configuration was checked when the task started.
+            # Only these records cause it: the configuration itself was checked when the task started.
             raise DataError(f'"{error.key}" {error.message}') from None
 
     def _schema(self, root: str, schema: Schema | None, fields: list[tuple[Ref, Compiled]]) -> Schema | None:
@@ -291,13 +291,13 @@ class Expression(Transformation):
         if schema is None or (not results and not drop):
             return schema
         if schema.type is not Type.STRUCT:
-            raise DataError(f"the {root} is no struct, so it has no fields.")
+            raise DataError(f"the {root} is not a struct, so it has no fields.")
         members = {field.name: field.schema for field in schema.fields}
         for target, expression in results:
             made = to_schema(expression.typed)
             if made is None:
                 place = ExpressionError(
-                    f"the type of {target} is not known. Cast it: cast(... as varchar).", target.at
+                    f"the type of {target} is unknown. Cast the expression: cast(... as varchar).", target.at
                 ).within(self._fields)
                 raise ConfigError(self.fields_key, place)
             members[str(target.path[0])] = made
@@ -337,7 +337,7 @@ class _Inputs:
         name = str(ref.path[0])
         column = getattr(self._batch, f"{name}s", None)
         if column is None:
-            return [None] * len(self)  # a source's record has no offset
+            return [None] * len(self)  # source records have no offset
         items = column.take(list(self._rows)).to_list()
         return [_moment(item) for item in items] if name == "timestamp" else items
 
@@ -348,17 +348,17 @@ def _at_key(key: str, text: str, make: Callable[[str], Any]) -> Any:
     except ExpressionError as error:
         raise ConfigError(key, error.within(text)) from None
     except RecursionError:
-        raise ConfigError(key, "is nested too deeply. Write it in several steps.") from None
+        raise ConfigError(key, "is nested too deeply. Split it into several steps.") from None
 
 
 def _check_target(target: Ref, text: str) -> None:
     problem = None
     if target.root == "record" and (not target.path or target.path[0] not in _TARGETS):
-        problem = f"of a record only {', '.join(_TARGETS)} can be set."
+        problem = f"only {', '.join(_TARGETS)} of a record can be set."
     elif target.root == "headers" and len(target.path) != 1:
         problem = "write headers.name for a header."
     elif len(target.path) > 1:
-        problem = "only fields of the value or the key themselves can be set, not those inside of structs."
+        problem = "only top-level fields of the value or the key can be set, not those inside structs."
     if problem:
         raise ConfigError("fields", ExpressionError(problem, target.at).within(text))
 
@@ -371,7 +371,7 @@ def _typed(ref: Ref, schema: Schema | None) -> Typed:
         optional = optional or schema.optional
         if isinstance(step, int):
             if schema.type is not Type.ARRAY:
-                raise ExpressionError(f"{ref} takes an item of what is no list.", ref.at)
+                raise ExpressionError(f"{ref} takes an item of something that is not a list.", ref.at)
             schema, optional = schema.value_schema, True
         elif schema.type is Type.MAP:
             schema, optional = schema.value_schema, True
@@ -397,7 +397,7 @@ def _step(item: Any, step: str | int) -> Any:
         return item.get(step)
     if isinstance(item, list | tuple) and isinstance(step, int):
         return item[step - 1] if step <= len(item) else None
-    raise DataError(f"{step!r} is asked of a value that is neither an object nor a list.")
+    raise DataError(f"{step!r} is looked up in a value that is neither an object nor a list.")
 
 
 def _of_record(ref: Ref, record: Any) -> Any:
@@ -407,7 +407,7 @@ def _of_record(ref: Ref, record: Any) -> Any:
         found = record.key
     elif ref.root == "headers":
         if not ref.path:
-            raise DataError("headers are asked for one by one: headers.name.")
+            raise DataError("headers cannot be read all at once. Write headers.name for one.")
         header = record.headers.last(str(ref.path[0]))
         found = None if header is None else header.value
         return _reached([found], ref.path[1:])[0]
@@ -439,7 +439,7 @@ def _over(expression: Compiled, inputs: _Inputs, label: str) -> list[Any]:
 
 
 def _in_arrow(expression: Compiled, columns: StructColumns | None) -> Any:
-    """The results as an Arrow column; None where there is none, or one of the fields is not in Arrow."""
+    """The results as an Arrow column; None where the expression or one of its fields is not in Arrow."""
     if expression.vector is None or columns is None:
         return None
     names = {str(ref.path[0]) for ref in expression.refs}
@@ -451,11 +451,11 @@ def _in_arrow(expression: Compiled, columns: StructColumns | None) -> Any:
         results = expression.vector({name: columns.column(name) for name in names})
         return results if isinstance(results, pa.Array) else None
     except (pa.ArrowException, NoArrowForm):
-        return None  # Python finds out what is wrong, if anything is
+        return None  # Python runs it again and finds the error, if there is one
 
 
 def _filtered(columns: StructColumns, mask: Any) -> tuple[Values, list[int]]:
-    """The rows for which the mask is true (neither false nor null), and which they are."""
+    """The values where the mask is true (neither false nor null), and the numbers of their rows."""
     import pyarrow.compute as pc
 
     chosen = pc.indices_nonzero(mask)
@@ -493,4 +493,4 @@ def _part(name: str, result: Any) -> Any:
             from transforms.expressions.registry import FUNCTIONS
 
             return FUNCTIONS["epoch_ms"].run(as_timestamp(result))
-    raise DataError(f"{result!r} is no {name} of a record.")
+    raise DataError(f"{result!r} is not a valid {name} of a record.")

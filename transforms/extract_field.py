@@ -1,4 +1,4 @@
-"""Put one field in place of the whole key or value: ExtractField.
+"""Replace the whole key or value by one of its fields: ExtractField.
 
 https://kafka.apache.org/documentation/#org.apache.kafka.connect.transforms.ExtractField (KIP-66, KIP-821)
 """
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 class ExtractField(PartTransformation):
-    """Takes one field out. Null stays null; a field that a schemaless map does not have gives null."""
+    """Extracts one field. Null stays null; a field that a schemaless map does not have becomes null."""
 
-    settings = settings.define(settings.String("field", doc="The field to take.")) | DEFAULTS | SYNTAX
+    settings = settings.define(settings.String("field", doc="The field to extract.")) | DEFAULTS | SYNTAX
 
     def configure(self, config: Config) -> None:
         self._path = parse(config["field"], config[VERSION], "field")

@@ -1,4 +1,4 @@
-"""Make the row of a Debezium change event the record's value: ExtractNewRecordState.
+"""Replace a Debezium change event by its row: ExtractNewRecordState.
 
 https://debezium.io/documentation/reference/stable/transformations/event-flattening.html
 """
@@ -20,7 +20,7 @@ B = TypeVar("B", bound=Batch[Any])
 
 _DELETED = "__deleted"
 
-#: What becomes of a delete event, and whether tombstones stay.
+#: What to do with a delete event, and whether tombstones stay.
 _MODES = {
     "drop": ("drop", False),
     "tombstone": ("null", False),
@@ -40,13 +40,13 @@ class _Added(NamedTuple):
 
 
 class _Plan(NamedTuple):
-    """What an envelope's schema says, found out once.
+    """What is derived from the schema of an envelope, once.
 
     Attributes:
-        row: of `after`, not optional.
-        deleted: of `before`, the same; None when the envelope has none.
-        fields: for add.fields, where each lies in the envelope, and its schema there.
-        headers: for add.headers.
+        row: the schema of `after`, made required.
+        deleted: the schema of `before`, made required; None when the envelope has none.
+        fields: for add.fields: the path in the envelope, the new name, and the schema of each.
+        headers: the same for add.headers.
     """
 
     row: Schema
@@ -58,7 +58,7 @@ class _Plan(NamedTuple):
 class ExtractNewRecordState(Transformation):
     """Debezium's ExtractNewRecordState, with the behaviour of version 3.
 
-    Records whose value is no envelope (its schema's name does not end with `.Envelope`) pass as they are. An event
+    Records whose value is not an envelope (its schema's name does not end with `.Envelope`) pass unchanged. An event
     without a row before and after (TRUNCATE, a message) is dropped.
     """
 
@@ -68,15 +68,15 @@ class ExtractNewRecordState(Transformation):
             "delete.tombstone.handling.mode",
             default="tombstone",
             validator=settings.one_of(*_MODES, ignore_case=True),
-            doc="What to do with deletes and the tombstones behind them: drop (drop both), tombstone (the delete "
-            "becomes the tombstone, the one behind it is dropped), rewrite (the old row with __deleted=true, no "
+            doc="What to do with deletes and the tombstones after them: drop (drop both), tombstone (the delete "
+            "becomes the tombstone, the one after it is dropped), rewrite (the old row with __deleted=true, no "
             "tombstone), rewrite-with-tombstone, delete-to-tombstone (as tombstone, but without a schema).",
         ),
         settings.String(
             "route.by.field",
             default="",
             importance="LOW",
-            doc="A text field of the row that holds the topic to send the record to. Null or empty leaves the topic.",
+            doc="A string field of the row that holds the topic to send the record to. Null or empty leaves the topic.",
         ),
         settings.String(
             "add.fields.prefix", default="__", importance="LOW", doc="The prefix of the names of add.fields."
@@ -87,13 +87,13 @@ class ExtractNewRecordState(Transformation):
             importance="LOW",
             validator=lambda _, entries: _unique(entries),
             doc="Fields of the envelope, its source or its transaction to put into the row: op, source.ts_ms, "
-            "transaction.id; op:operation gives it another name. The names are __op, __source_ts_ms, __operation.",
+            "transaction.id, or op:operation for another name. The new names are __op, __source_ts_ms, __operation.",
         ),
         settings.String(
             "add.headers.prefix", default="__", importance="LOW", doc="The prefix of the names of add.headers."
         ),
         settings.List(
-            "add.headers", default=[], importance="LOW", doc="The same as headers of the record; see add.fields."
+            "add.headers", default=[], importance="LOW", doc="As add.fields, but added as headers of the record."
         ),
         settings.String(
             "drop.fields.header.name",
@@ -102,13 +102,13 @@ class ExtractNewRecordState(Transformation):
             doc="A header that holds a list of the fields to drop from the row.",
         ),
         settings.Boolean(
-            "drop.fields.from.key", default=False, importance="LOW", doc="Whether they are dropped from the key too."
+            "drop.fields.from.key", default=False, importance="LOW", doc="Whether to drop them from the key too."
         ),
         settings.Boolean(
             "drop.fields.keep.schema.compatible",
             default=True,
             importance="LOW",
-            doc="Whether only optional fields are dropped.",
+            doc="Whether to drop only optional fields.",
         ),
         settings.Boolean(
             "replace.null.with.default",
@@ -188,7 +188,7 @@ class ExtractNewRecordState(Transformation):
         return with_groups(batch, "values", groups)
 
     def _with_headers(self, batch: Batch[Any]) -> list[Headers]:
-        """The headers of all rows, those that will be dropped among them."""
+        """The headers of all rows, including those that will be dropped."""
         headers = list(batch.headers)
         for rows, values in batch.values.groups():
             schema = values.schemas[0]
@@ -216,7 +216,7 @@ class ExtractNewRecordState(Transformation):
         return Headers([*headers, *named]) if named else headers
 
     def _column(self, values: Values) -> list[tuple[list[int] | None, Values | None]]:
-        """What becomes of values of one schema: rows (None: all of them) and their new values; None for dropped."""
+        """The rows of one schema (None: all of them) with their new values (None: dropped)."""
         schema = values.schemas[0]
         if values.struct_columns is not None and _is_envelope(schema):
             live = self._live(values.struct_columns)
@@ -255,7 +255,7 @@ class ExtractNewRecordState(Transformation):
         return [*parts, (dropped, None)] if dropped else parts
 
     def _live(self, columns: StructColumns) -> Values | None:
-        """The rows of envelopes that all have one; None where a row was deleted."""
+        """The rows of the envelopes if all have one; None where a row was deleted."""
         plan = self._plan_of(columns.struct)
         rows = columns.field("after").items
         if None in rows:
@@ -291,7 +291,7 @@ class ExtractNewRecordState(Transformation):
         if self._rewrite:
             full = {f.name: _filled(f.schema, row.get(f.name), self._defaults) for f in row_schema.fields}
             row = {**full, _DELETED: "true" if live is None else "false"}
-        # Dropped fields go last from a row that is there, and before fields are added to one that was deleted.
+        # As Debezium: a live row gets its new fields first and then loses the dropped ones; a deleted one loses first.
         if drop is None:
             return self._final(row_schema, schema), self._with_fields(row, plan, envelope)
         if live is not None:
@@ -311,7 +311,7 @@ class ExtractNewRecordState(Transformation):
 
     def _deleted_schema(self, row: Schema) -> Schema:
         if row.field(_DELETED) is not None:
-            raise DataError(f'The row has a field "{_DELETED}" already, which marks deleted rows.')
+            raise DataError(f'The row already has a field "{_DELETED}", the name of the mark for deleted rows.')
         return row.replace(fields={**{f.name: f.schema for f in row.fields}, _DELETED: OPTIONAL_STRING})
 
     def _plan(self, schema: Schema) -> _Plan:
@@ -319,7 +319,7 @@ class ExtractNewRecordState(Transformation):
         if live is None:
             raise DataError(f'The envelope {schema.name} has no field "after".')
         row = live.schema.replace(optional=False)
-        # Mostly the two are one schema; then so are those of rows that are there and of rows that were deleted.
+        # Mostly the two are one schema; then live and deleted rows share one, too.
         deleted = None if old is None else row if old.schema == live.schema else old.schema.replace(optional=False)
         return _Plan(row, deleted, _found(schema, self._fields), _found(schema, self._headers))
 
@@ -330,7 +330,9 @@ class ExtractNewRecordState(Transformation):
         if field is None:
             raise DataError(f'The row has no field "{self._route}" (route.by.field).')
         if field.schema.type is not Type.STRING:
-            raise DataError(f'The field "{self._route}" (route.by.field) is no text but {field.schema.type.value}.')
+            raise DataError(
+                f'The field "{self._route}" (route.by.field) is not a string but {field.schema.type.value}.'
+            )
         topic = _filled(field.schema, row.get(self._route), defaults=True)
         return None if topic is None else str(topic)
 
@@ -341,14 +343,14 @@ class ExtractNewRecordState(Transformation):
         if header is None or not header.value:
             return None
         if not isinstance(header.value, list | tuple):
-            raise DataError(f'The header "{self._drop_header}" (drop.fields.header.name) holds no list of names.')
+            raise DataError(f'The header "{self._drop_header}" (drop.fields.header.name) is not a list of names.')
         return header.value
 
     def _without(self, schema: Schema | None, value: Any, drop: Sequence[str]) -> tuple[Schema | None, Any]:
         if schema is None and self._drop_required and isinstance(value, dict):
             return None, {name: item for name, item in value.items() if name not in drop}
         if schema is None or schema.type is not Type.STRUCT:
-            raise DataError("Fields can be dropped (drop.fields.header.name) only from a struct with a schema.")
+            raise DataError("Fields (drop.fields.header.name) can only be dropped from a struct with a schema.")
         chosen = {f.name for f in schema.fields if f.name in drop and (self._drop_required or f.schema.optional)}
         if not chosen and not (self._drop_required and drop):
             return schema, value
@@ -379,7 +381,7 @@ def _unique(entries: list[str]) -> None:
 
 
 def _found(envelope: Schema, added: list[_Added]) -> list[tuple[tuple[str, ...], str, Schema]]:
-    """Where the fields lie, of those that the envelope has."""
+    """Path, new name and schema of those fields that the envelope has."""
     found = []
     for struct, name, new_name in added:
         if struct is not None and envelope.field(struct) is None:
@@ -414,6 +416,6 @@ def _extended(schema: Schema, fields: list[tuple[tuple[str, ...], str, Schema]])
     if not fields:
         return schema
     if twice := next((name for _, name, _ in fields if schema.field(name) is not None), None):
-        raise DataError(f'The row has a field "{twice}" already. Choose another add.fields.prefix or name.')
+        raise DataError(f'The row already has a field "{twice}". Choose another add.fields.prefix or name.')
     added = {name: added for _, name, added in fields}
     return schema.replace(fields={**{field.name: field.schema for field in schema.fields}, **added})

@@ -18,13 +18,13 @@ B = TypeVar("B", bound=Batch[Any])
 _SKIP = settings.Boolean(
     "skip.missing.or.null",
     default=False,
-    doc="Whether a record stays in its topic if what would name another one is missing, null or empty. Otherwise the "
+    doc="Whether a record stays in its topic if the name of the new one is missing, null or empty. Otherwise the "
     "record is refused.",
 )
 
 
 class _ExtractTopic(Transformation, ABC):
-    """What the three have in common: a column of names, of which those that are null leave the topic."""
+    """What the three have in common: a column of names, where null leaves the topic."""
 
     pure = True
     _skip: bool
@@ -42,15 +42,15 @@ class _ExtractTopic(Transformation, ABC):
         return batch if topics == old else batch.with_columns(topics=Plain(topics))
 
     def _checked(self, name: Any, what: str) -> str | None:
-        """The name of a topic, from whatever there is."""
+        """The name of a topic if the value is one; None to leave the topic. Raises `DataError`."""
         if isinstance(name, str) and name:
             return name
         if name is not None and not isinstance(name, str):
-            raise DataError(f"{what} is to name the topic, so it must be a text, and it is {type(name).__name__}.")
+            raise DataError(f"{what} names the topic and must be a string, but it is {type(name).__name__}.")
         if self._skip:
             return None
         raise DataError(
-            f"{what} is to name the topic, and it is {'missing or null' if name is None else 'empty'}. "
+            f"{what} names the topic, but it is {'missing or null' if name is None else 'empty'}. "
             "Set skip.missing.or.null=true to leave such records in their topic."
         )
 
@@ -61,13 +61,13 @@ class ExtractTopic(_ExtractTopic):
     part: ClassVar[Literal["keys", "values"]] = "values"
     settings: ClassVar[Definition] = settings.define(
         settings.String(
-            "field", default="", doc="The field that holds the name of the topic. Empty: all of it, which is a text."
+            "field", default="", doc="The field that holds the name of the topic. Empty: the whole value, a string."
         ),
         settings.String(
             "field.format",
             default="PLAIN",
             validator=settings.one_of("PLAIN", "JSON_PATH", ignore_case=True),
-            doc="How the field is written: PLAIN, the name of a field at the top, or JSON_PATH, such as "
+            doc="How the field is written: PLAIN, the name of a top-level field, or JSON_PATH, such as "
             "$.after.topic or $['f1']['f3'].",
         ),
         _SKIP,
@@ -114,18 +114,18 @@ class ExtractTopic(_ExtractTopic):
         return [check(default if name is None else name, what) for name in found]
 
     def _found(self, schema: Schema | None, items: list[Any]) -> tuple[list[Any], Any]:
-        """What is to name the topic of each, and what stands for null."""
+        """The name of the topic for each value, and the default for null."""
         if not self._field:
             return items, None
         if schema is not None and schema.type not in (Type.STRUCT, Type.MAP):
             raise DataError(
-                f'The field "{self._field}" is to name the topic, and the {self.part[:-1]} has no fields: '
+                f'The field "{self._field}" names the topic, but the {self.part[:-1]} has no fields: '
                 f"it is {schema.type.name}."
             )
         for item in items:
             if item is not None and not isinstance(item, dict):
                 raise DataError(
-                    f'The field "{self._field}" is to name the topic, and the {self.part[:-1]} has no fields: '
+                    f'The field "{self._field}" names the topic, but the {self.part[:-1]} has no fields: '
                     f"it is {type(item).__name__}."
                 )
         if self._path is not None:
@@ -134,7 +134,7 @@ class ExtractTopic(_ExtractTopic):
         found = [None if item is None else item.get(self._field) for item in items]
         if member is None or member.schema.default is None:
             return found, None
-        # A null record has no fields, hence no default of one.
+        # A null record has no fields, and so no default.
         default = member.schema.default
         pairs = zip(items, found, strict=True)
         return [default if name is None and item is not None else name for item, name in pairs], None
@@ -159,7 +159,7 @@ class ExtractTopicHeader(_ExtractTopic):
             "field.format",
             default="PLAIN",
             validator=settings.one_of("PLAIN", ignore_case=True),
-            doc="PLAIN: a header is taken as a whole.",
+            doc="Only PLAIN: a header is read as a whole.",
         ),
         _SKIP,
     )

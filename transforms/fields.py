@@ -1,7 +1,7 @@
-"""Changing fields of structs and maps, also of those inside of others.
+"""Changing fields of structs and maps, also of nested ones.
 
-A transformation that changes, removes, renames or adds fields says what happens in the struct that holds them; what
-stands around that struct is done here::
+A transformation that changes, removes, renames or adds fields defines what happens in the struct that holds them; this
+module changes the structs around it::
 
     class Upper(FieldsTransformation):
         settings = settings.define(settings.List("fields")) | SYNTAX
@@ -41,16 +41,15 @@ Fields = Sequence["FieldColumn | pa.Array | list[Any]"]
 
 
 class Plan(NamedTuple):
-    """What becomes of the structs of one schema (or of maps without one). Made once for each schema.
+    """How to change the structs of one schema (or maps without one). Made once for each schema.
 
     Attributes:
         schema: the new schema; None for schemaless.
-        items: the changed structs of a list of structs, none of them null. It may give back the very objects where
-            nothing changes, and never changes them.
-        columns: the same for structs held field by field: the new schema's columns, as `StructColumns` takes them.
-            None: there is no such form, for this schema or, when the function returns None, for these columns. Where a
-            nested struct is null, its columns hold null in that row, and what the function makes of it does not
-            matter.
+        items: returns the changed structs for a list of structs, none of them null. It may return the same objects
+            where nothing changes, and never changes them.
+        columns: the same for structs held field by field: returns the new schema's columns, as `StructColumns` takes
+            them. None, or returning None: not available for this schema, or for these columns. Where a nested struct
+            is null, its columns hold null in that row, and the result for it is ignored.
     """
 
     schema: Schema | None
@@ -63,14 +62,14 @@ Change = Callable[[Schema | None], Plan]
 
 
 class FieldsTransformation(PartTransformation, ABC):
-    """Changes fields of the key or the value. Null stays null; what is neither struct nor map is a `DataError`.
+    """Changes fields of the key or the value. Null stays null; a value that is no struct or map is a `DataError`.
 
     Attributes:
         purpose: what it does, for the message of that error: "field replacement".
-        changes: set in `configure`: what happens in the struct at each path, () being the value itself. Deeper ones
-            come first.
-        create: whether structs that are missing or null on the way are made (optional ones, empty before the
-            change), or else the value is left as it is.
+        changes: set in `configure`: the change of the struct at each path, where () is the value itself. Deeper paths
+            are changed first.
+        create: whether structs that are missing or null on a path are created (optional ones, empty before the
+            change). Otherwise the value stays as it is.
     """
 
     purpose: str = "field access"
@@ -78,7 +77,7 @@ class FieldsTransformation(PartTransformation, ABC):
     create: bool = False
 
     def plan(self, schema: Schema | None) -> Plan:
-        """What becomes of values of a schema. Called once for each schema."""
+        """The plan for values of a schema. Called once for each schema."""
         return combined(schema, self.changes, create=self.create)
 
     def convert(self, schema: Schema | None, value: Any) -> SchemaAndValue:
@@ -113,11 +112,11 @@ class FieldsTransformation(PartTransformation, ABC):
 
     def _check(self, schema: Schema | None, items: list[Any]) -> None:
         if schema is not None and schema.type is not Type.STRUCT:
-            raise DataError(f"Only structs can be used for {self.purpose}, and the schema says {schema.type.name}.")
+            raise DataError(f"Only structs can be used for {self.purpose}, but the schema is {schema.type.name}.")
         for item in items:
             if not isinstance(item, dict):
                 what = "maps can be used without a schema" if schema is None else "structs can be used"
-                raise DataError(f"Only {what} for {self.purpose}, and this is {type(item).__name__}.")
+                raise DataError(f"Only {what} for {self.purpose}, but this is {type(item).__name__}.")
 
     @cached_property
     def _plan(self) -> Callable[[Schema | None], Plan]:
@@ -150,12 +149,12 @@ def combined(schema: Schema | None, changes: Mapping[Path, Change], *, create: b
 
 
 def nested(schema: Schema | None, parent: Path, change: Change, *, create: bool = False) -> Plan:
-    """The plan for a value of which the struct at `parent` is changed.
+    """The plan for a value in which the struct at `parent` is changed.
 
-    Along the path structs keep everything that their schemas say; the struct at its end stays optional if it was.
+    The structs on the path keep all metadata of their schemas; the struct at its end stays optional if it was.
 
     Raises:
-        DataError: the schema has something on the way that is no struct.
+        DataError: the path leads through something that is not a struct.
     """
     if not parent:
         return change(schema)
@@ -168,7 +167,7 @@ def nested(schema: Schema | None, parent: Path, change: Change, *, create: bool 
         return Plan(schema, lambda structs: structs, lambda column: column.fields)
     old = field.schema if field is not None else Schema(Type.STRUCT, optional=True)
     if old.type is not Type.STRUCT:
-        raise DataError(f'"{name}" on the path {written(parent)} is {old.type.name}, and only a STRUCT has fields.')
+        raise DataError(f'"{name}" on the path {written(parent)} is {old.type.name}, but only a STRUCT has fields.')
     inside = nested(old, rest, change, create=create)
     assert inside.schema is not None
     if inside.schema is old:
@@ -202,7 +201,7 @@ def _items(structs: list[Struct], parent: Path, inside: Plan, *, create: bool) -
 
 
 def _inner(found: list[Any], parent: Path, inside: Plan, *, create: bool) -> list[Any]:
-    """What becomes of the structs that stand at the first name of a path, nulls among them."""
+    """The changed structs at the first name of a path; some may be null."""
     if set(map(type, found)) == {dict}:
         return inside.items(found)
     changed = [{} if item is None and create else item for item in found]
@@ -246,10 +245,10 @@ def _array(held: FieldColumn, inside: Plan) -> pa.Array | None:
 
 
 def unique_fields(fields: Sequence[tuple[str, Schema]]) -> dict[str, Schema]:
-    """The fields of a new struct schema. Raises `SchemaError` when a name comes twice or is empty."""
+    """The fields of a new struct schema. Raises `SchemaError` when a name is empty or not unique."""
     schemas = dict(fields)
     if "" in schemas:
-        raise SchemaError("A field of a struct needs a name, and one would have none.")
+        raise SchemaError("A field of a struct needs a name, but one would have none.")
     if len(schemas) < len(fields):
         names = [name for name, _ in fields]
         twice = next(name for name in names if names.count(name) > 1)

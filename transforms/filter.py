@@ -1,4 +1,4 @@
-"""Drop records: Filter. Which ones, its predicate says (`transforms.<alias>.predicate`); without one, all.
+"""Drop the records that match a predicate (`transforms.<alias>.predicate`), without one all records: Filter.
 
 https://kafka.apache.org/documentation/#org.apache.kafka.connect.transforms.Filter (KIP-585)
 """
@@ -13,7 +13,7 @@ B = TypeVar("B", bound=Batch[Any])
 
 
 class Filter(Transformation):
-    """Drops every record that it is given."""
+    """Drops every record."""
 
     pure = True
 

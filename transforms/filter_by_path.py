@@ -22,12 +22,12 @@ def _path(name: str, text: str) -> None:
 class FilterByPath(Transformation):
     """Keeps (`include`) or drops (`exclude`) the records whose value matches a path.
 
-    A path that leads to one value matches if that is there and not null; one with a condition in `[?(...)]`, or to
-    several values, if it leads to anything. `missing.or.null.behavior` decides where the path leads nowhere: the value
-    itself is null, or one of the fields on the way, before the first condition, is missing or null. Within a condition
-    a missing field is null, and no reason for it.
+    A path to one value matches if that value exists and is not null; a path with a condition in `[?(...)]`, or to
+    several values, matches if it leads to anything. `missing.or.null.behavior` decides when the path leads nowhere:
+    the value itself is null, or a field on the path before the first condition is missing or null. Within a condition
+    a missing field counts as null, and `missing.or.null.behavior` does not apply.
 
-    Conditions are asked value by value; what stays is taken from the batch as columns.
+    Conditions run value by value; the records that stay are taken from the batch as columns.
     """
 
     pure = True
@@ -50,9 +50,9 @@ class FilterByPath(Transformation):
             "missing.or.null.behavior",
             default="fail",
             validator=settings.one_of("fail", "include", "exclude", ignore_case=True),
-            doc="What to do with a record that lacks a field of the path, or has null there: fail (it is refused), "
-            "include (it passes), exclude (it is dropped). Fields within [?(...)] do not count: there null matches "
-            "no comparison with a value.",
+            doc="What to do with a record in which a field of the path is missing or null: fail (refuse it), include "
+            "(pass it), exclude (drop it). Fields within [?(...)] do not count: there null matches no comparison with "
+            "a value.",
         ),
     )
 
@@ -77,7 +77,7 @@ class FilterByPath(Transformation):
     def _passes(self, value: Any) -> bool:
         if value is not None and not isinstance(value, dict | list | tuple):
             raise DataError(
-                f'The path "{self._path.text}" (filter.condition) is for structs, maps and lists, and the '
+                f'The path "{self._path.text}" (filter.condition) needs a struct, map or list, but the '
                 f"{self.part[:-1]} is {type(value).__name__}."
             )
         path = self._path
@@ -86,7 +86,7 @@ class FilterByPath(Transformation):
             return (path.is_definite or bool(path.all(value))) is self._include
         if self._missing is None:
             raise DataError(
-                f'The {self.part[:-1]} has nothing, or null, where "{path.text}" (filter.condition) leads. '
+                f'The {self.part[:-1]} has nothing, or null, at "{path.text}" (filter.condition). '
                 "Set missing.or.null.behavior=include or exclude."
             )
         return self._missing

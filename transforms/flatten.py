@@ -1,4 +1,4 @@
-"""Bring the fields of nested structs and maps to the top: Flatten.
+"""Move the fields of nested structs and maps to the top level: Flatten.
 
 https://kafka.apache.org/documentation/#org.apache.kafka.connect.transforms.Flatten (KIP-66)
 """
@@ -27,18 +27,18 @@ _NONE: Final[Struct] = {}
 
 
 class Flatten(FieldsTransformation):
-    """Names nested fields by their path, with a delimiter between the names, as fields of one flat struct or map.
+    """Makes one flat struct or map, whose fields are named by their paths, with a delimiter between the names.
 
-    With a schema: what lies in an optional struct becomes optional, a field that is null gets its default, and of the
-    schemas of structs only the outer one's name, version, doc and parameters remain. Arrays stay as they are. A MAP in
-    a struct is a `DataError`. Empty maps and structs without fields vanish.
+    With a schema: fields of an optional struct become optional, a null field gets its default, and only the outer
+    schema's name, version, doc and parameters are kept. Arrays stay as they are. A MAP in a struct is a `DataError`.
+    Empty maps and structs without fields disappear.
 
-    Without a schema: first the fields that hold no map, in their order, then what maps held, sorted by name. So what
-    becomes of a record never depends on those beside it, and the bytes of a key stay what they are.
+    Without a schema: first the fields that are not maps, in their order, then the fields of maps, sorted by name. So
+    the result for a record never depends on the records beside it, and the bytes of equal keys stay equal.
     """
 
     settings = settings.define(
-        settings.String("delimiter", default=".", doc="The separator of the names of a path in the new name.")
+        settings.String("delimiter", default=".", doc="The separator between the names of a path in the new name.")
     )
     purpose = "flattening"
 
@@ -68,9 +68,9 @@ class Flatten(FieldsTransformation):
         default: Struct | None,
         leaves: list[tuple[str, Schema, Path]],
     ) -> _Level:
-        """Take a schema apart, and gather each field that holds no struct: new name, new schema and where it is.
+        """Take a schema apart, and collect each field that is not a struct: new name, new schema and path.
 
-        What a struct has as its default, its fields have as theirs, unless they have their own.
+        The default of a struct is the default of its fields, unless they have their own.
         """
         level = _Level([], [])
         for field in schema.fields:
@@ -80,7 +80,7 @@ class Flatten(FieldsTransformation):
             if stand_in is None and default is not None:
                 stand_in = default.get(field.name)
             if field.schema.type is Type.MAP:
-                raise DataError(f'Flatten cannot take apart the MAP in the field "{name}": its schema names no fields.')
+                raise DataError(f'The field "{name}" is a MAP, which Flatten cannot flatten: its schema has no fields.')
             if field.schema.type is Type.STRUCT:
                 level.inner.append((field.name, self._level(field.schema, path, name, within, stand_in, leaves)))
             else:
@@ -106,9 +106,7 @@ class Flatten(FieldsTransformation):
         return [self._one(each) for each in maps]
 
     def _alike(self, maps: list[Struct], nested: list[str]) -> list[Struct] | None:
-        """Flatten maps that hold maps under these names alone. None: under others too, or the fields get in each
-        other's way.
-        """
+        """Flatten maps that hold maps only under these names. None: under others too, or two names collide."""
         flat = list(map(dict.copy, maps))
         found = []
         for name in sorted(nested, key=str):
@@ -128,13 +126,13 @@ class Flatten(FieldsTransformation):
             if put is None:
                 return None
             size += put
-        return flat if sum(map(len, flat)) == size else None  # else two fields have got the same name
+        return flat if sum(map(len, flat)) == size else None  # fewer: two fields got the same name
 
     def _bring_up(self, above: list[Struct], maps: list[Struct], prefix: str) -> int | None:
         """Put the fields of maps into the structs above them.
 
         Returns:
-            How many were put; None where the maps hold maps and are unlike.
+            How many fields were moved; None where the maps hold maps and are not alike.
         """
         plain = _kinds(maps) <= _PLAIN
         put = 0
@@ -176,7 +174,7 @@ class Flatten(FieldsTransformation):
         return flat
 
     def _leaves(self, each: Struct, prefix: str, flat: Struct) -> Struct:
-        """The values by their new names; of two that get the same one the later."""
+        """The values by their new names; of two with the same name the later one."""
         for key, value in each.items():
             name = self._name(prefix, key)
             if isinstance(value, dict):
@@ -185,7 +183,7 @@ class Flatten(FieldsTransformation):
                 flat[name] = value
             else:
                 raise DataError(
-                    f'The field "{name}" holds a {type(value).__name__}, which needs a schema to be flattened.'
+                    f'The field "{name}" holds a {type(value).__name__}, which Flatten supports only with a schema.'
                 )
         return flat
 
@@ -210,7 +208,7 @@ def _kinds(maps: list[Struct]) -> set[type]:
 
 
 class _Level(NamedTuple):
-    """A struct's schema, taken apart: the fields without fields of their own, by old and new name, and the structs."""
+    """A struct's schema, taken apart: plain fields with old name, new name and default, and nested structs."""
 
     leaves: list[tuple[str, str, Any]]
     inner: list[tuple[str, _Level]]
@@ -231,7 +229,7 @@ def _structs(level: _Level, structs: list[Struct]) -> list[Struct]:
 
 
 def _bring_up(level: _Level, above: list[Struct], structs: list[Any]) -> None:
-    """Put the fields of structs, nulls among them, into the structs above them."""
+    """Put the fields of structs, some of which may be null, into the structs above them."""
     present = [_NONE if struct is None else struct for struct in structs] if None in structs else structs
     for name, new, default in level.leaves:
         if default is None:

@@ -1,4 +1,4 @@
-"""Unpack keys or values that were packed by gzip, as Confluent's GzipDecompress does.
+"""Decompress keys or values that were compressed by gzip, as Confluent's GzipDecompress does.
 
 https://docs.confluent.io/platform/current/connect/transforms/gzipdecompress.html
 """
@@ -17,7 +17,7 @@ _GZIP = 16 + zlib.MAX_WBITS
 
 
 class GzipDecompress(PartTransformation):
-    """Replaces bytes by what they hold in gzip's form, in one or several members. Null stays null."""
+    """Decompresses bytes in gzip format, of one or several members. Null stays null."""
 
     settings = settings.define(
         settings.Int(
@@ -25,7 +25,8 @@ class GzipDecompress(PartTransformation):
             default=64 << 20,
             importance="LOW",
             validator=settings.at_least(1),
-            doc="The most bytes that a key or value may unpack to; one with more is refused. Not in Confluent's.",
+            doc="The largest size of a decompressed key or value, in bytes. Larger ones are refused. Confluent's "
+            "transformation does not have this key.",
         )
     )
 
@@ -40,11 +41,11 @@ class GzipDecompress(PartTransformation):
 
     def _unpacked(self, schema: Schema | None, value: Any) -> bytes | None:
         if schema is not None and schema.type is not Type.BYTES:
-            raise DataError(f"Only bytes can be unpacked, and the {self.part[:-1]} is {schema.type.name}.")
+            raise DataError(f"Only bytes can be decompressed, but the {self.part[:-1]} is {schema.type.name}.")
         if value is None:
             return None
         if not isinstance(value, bytes | bytearray | memoryview):
-            raise DataError(f"Only bytes can be unpacked, and the {self.part[:-1]} is {type(value).__name__}.")
+            raise DataError(f"Only bytes can be decompressed, but the {self.part[:-1]} is {type(value).__name__}.")
         found, rest = bytearray(), bytes(value)
         try:
             while True:
@@ -52,15 +53,15 @@ class GzipDecompress(PartTransformation):
                 found += unpacker.decompress(rest, self._most - len(found) + 1)
                 if len(found) > self._most:
                     raise DataError(
-                        f"The {self.part[:-1]} unpacks to more than {self._most} bytes. Raise max.bytes if it should."
+                        f"The {self.part[:-1]} decompresses to more than {self._most} bytes. Raise max.bytes if needed."
                     )
                 if not unpacker.eof:
-                    raise DataError(f"The {self.part[:-1]} ends in the middle of what gzip packed.")
+                    raise DataError(f"The {self.part[:-1]} is incomplete: its gzip data ends too early.")
                 rest = unpacker.unused_data
-                if not rest.startswith(b"\x1f\x8b"):  # Java, too, takes what follows for no further member
+                if not rest.startswith(b"\x1f\x8b"):  # as in Java, other trailing bytes are ignored
                     return bytes(found)
         except zlib.error as error:
-            raise DataError(f"The {self.part[:-1]} was not packed by gzip: {error}.") from None
+            raise DataError(f"The {self.part[:-1]} is not gzip data: {error}.") from None
 
 
 class GzipDecompressKey(GzipDecompress):

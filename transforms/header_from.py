@@ -20,17 +20,15 @@ B = TypeVar("B", bound=Batch[Any])
 
 
 class HeaderFrom(FieldsTransformation):
-    """Adds a header for each of some fields, and with `operation=move` takes those fields out of the value.
+    """Adds a header for each of some fields, and with `operation=move` removes those fields from the value.
 
-    A header has the field's schema. A field that a schemaless value lacks gives a header of null.
+    A header has the field's schema. A field that a schemaless value lacks becomes a null header.
     """
 
     purpose = "headers from fields"
     settings = (
         settings.define(
-            settings.List(
-                "fields", importance="HIGH", validator=names, doc="The names of the fields to make headers of."
-            ),
+            settings.List("fields", importance="HIGH", validator=names, doc="The names of the fields to copy or move."),
             settings.List(
                 "headers",
                 importance="HIGH",
@@ -52,7 +50,7 @@ class HeaderFrom(FieldsTransformation):
         paths = [parse(name, config[VERSION], "fields") for name in config["fields"]]
         if len(paths) != len(config["headers"]):
             raise ConfigError(
-                "headers", f"names {len(config['headers'])} headers for {len(paths)} fields. Write as many of both."
+                "headers", f"names {len(config['headers'])} headers for {len(paths)} fields. Name one for each field."
             )
         self._wanted: list[tuple[str, Path]] = list(zip(config["headers"], paths, strict=True))
         self._with_defaults: bool = config[WITH_DEFAULTS]
@@ -84,7 +82,7 @@ class HeaderFrom(FieldsTransformation):
     def _headers(self, schema: Schema | None, items: list[Any]) -> list[tuple[Header, ...]]:
         """The headers to add to each record."""
         if None in items:
-            raise DataError("Null has no fields for headers. Keep tombstones away by a predicate: RecordIsTombstone.")
+            raise DataError("Null has no fields for headers. Exclude tombstones by a predicate: RecordIsTombstone.")
         self._check(schema, items)
         columns = []
         for name, path in self._wanted:
@@ -109,7 +107,7 @@ class HeaderFrom(FieldsTransformation):
             return None
         found = schema_at(schema, path)
         if found is None:
-            raise DataError(f"There is no field {written(path)} in the schema to make a header of.")
+            raise DataError(f"The schema has no field {written(path)} for a header.")
         return found
 
     def _without(self, fields: list[str], schema: Schema | None) -> Plan:

@@ -19,7 +19,7 @@ B = TypeVar("B", bound=Batch[Any])
 
 
 class _HeadersTransformation(Transformation):
-    """Changes headers and looks at nothing else."""
+    """Changes headers and nothing else."""
 
     pure = True
 
@@ -67,15 +67,15 @@ class DropHeaders(_HeadersTransformation):
 
 
 class InsertHeader(_HeadersTransformation):
-    """Adds a header of a fixed value behind those that are there."""
+    """Adds a header with a fixed value after the existing ones."""
 
     settings = settings.define(
         settings.String("header", importance="HIGH", doc="The name of the header."),
         settings.String(
             "value.literal",
             importance="HIGH",
-            doc="The value as text. It takes the type that it looks like: 5 is a number, true a boolean, [1, 2] an "
-            "array, 2020-01-31 a date.",
+            doc="The value as text. Its type is inferred: 5 is a number, true a boolean, [1, 2] an array, 2020-01-31 a "
+            "date.",
         ),
     )
 

@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 
 class HoistField(FieldsTransformation):
-    """Wraps the value, null too, or with `hoisted` one field of it, which then lies in a struct in its own place."""
+    """Wraps the value, even null, or with `hoisted` one of its fields in place."""
 
     settings = (
-        settings.define(settings.String("field", doc="The name of the one field of the new struct or map."))
+        settings.define(settings.String("field", doc="The name of the only field of the new struct or map."))
         | SYNTAX
         | settings.define(
             settings.String(
                 "hoisted",
                 default="",
-                doc="The field to wrap, instead of all. With field.syntax.version V2 also a path.",
+                doc="The field to wrap instead of the whole value. With field.syntax.version=V2 also a path.",
             )
         )
     )
@@ -67,12 +67,12 @@ class HoistField(FieldsTransformation):
         if schema is None:
             return None
         if not schema.optional and None in items:
-            raise DataError(f'null cannot be put into the field "{self._name}", of which the schema is not optional.')
+            raise DataError(f'Null cannot be put into the field "{self._name}": its schema is not optional.')
         return self._wrapped(schema)
 
     def _wrap(self, schema: Schema) -> Schema:
         if not self._name:
-            raise SchemaError("A field of a struct needs a name, and the setting field is empty.")
+            raise SchemaError("A field of a struct needs a name, but the setting field is empty.")
         return Schema.struct({self._name: schema})
 
     def _inside(self, name: str, schema: Schema | None) -> Plan:

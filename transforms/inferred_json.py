@@ -1,7 +1,7 @@
-"""The schema that a JSON document itself says, as Debezium infers it for payloads of an outbox.
+"""The schema inferred from a JSON document, as Debezium infers it for the payloads of an outbox.
 
-Texts are STRING, true and false BOOLEAN, whole numbers INT32 or INT64 by their size, other numbers FLOAT64, all
-optional. An object is an optional STRUCT that is called as its path (`payload.address`), an array an optional ARRAY.
+Strings are STRING, true and false BOOLEAN, whole numbers INT32 or INT64 by their size, other numbers FLOAT64, all
+optional. An object is an optional STRUCT named after its path (`payload.address`), an array an optional ARRAY.
 
 https://debezium.io/documentation/reference/stable/transformations/outbox-event-router.html
 """
@@ -20,7 +20,7 @@ _STRINGS: Final = Schema.array(schemas.OPTIONAL_STRING, optional=True)
 
 
 class NotExpanded(ValueError):
-    """A text that stays as it is; the message says why, and does not hold the text."""
+    """A string that stays as it is; the message says why, and does not contain the string."""
 
 
 class JsonSchemas:
@@ -28,7 +28,7 @@ class JsonSchemas:
 
     Args:
         nulls: whether a field that is null is kept, as optional BYTES, or left out.
-        empty_arrays: whether a field that is an empty array is kept, as an array of optional texts, or left out.
+        empty_arrays: whether a field that is an empty array is kept, as an array of optional strings, or left out.
     """
 
     def __init__(self, *, nulls: bool, empty_arrays: bool) -> None:
@@ -36,10 +36,14 @@ class JsonSchemas:
         self._empty_arrays = empty_arrays
 
     def read(self, text: str, name: str) -> SchemaAndValue:
-        """The document in a text, with its schema, which has the name.
+        """The document in a text, with its schema.
+
+        Args:
+            text: JSON.
+            name: the name of the schema.
 
         Raises:
-            NotExpanded: it is no object or array of JSON, or nothing that one schema holds.
+            NotExpanded: the text is not a JSON object or array, or no schema describes it.
         """
         if not text.startswith(("{", "[")):
             raise NotExpanded("it does not begin with { or [")
@@ -54,9 +58,9 @@ class JsonSchemas:
         except RecursionError:
             raise NotExpanded("it is nested too deeply") from None
         except json.JSONDecodeError as error:
-            raise NotExpanded(f"it is no JSON: {error.msg}, line {error.lineno} column {error.colno}") from None
+            raise NotExpanded(f"it is not JSON: {error.msg}, line {error.lineno} column {error.colno}") from None
         except ValueError:
-            raise NotExpanded("it holds a number of too many digits") from None
+            raise NotExpanded("it contains a number with too many digits") from None
 
     def _schema(self, name: str | None, node: Any) -> Schema | None:
         """The schema of a node; None for one that is left out."""
@@ -86,7 +90,7 @@ class JsonSchemas:
                 raise NotExpanded("one of its arrays has numbers of different types")
             element = self._schema(None, present[0] if present else None)
             if element is None:
-                raise NotExpanded("one of its arrays has no elements that say their type")
+                raise NotExpanded("one of its arrays has no elements to infer a type from")
             return element
         merged: Schema | None = None
         for item in present:
@@ -98,7 +102,7 @@ class JsonSchemas:
 
 
 def _refused(constant: str) -> NoReturn:
-    raise NotExpanded(f"it holds {constant}, which is no JSON")
+    raise NotExpanded(f"it contains {constant}, which is not JSON")
 
 
 _DECODER: Final = json.JSONDecoder(parse_constant=_refused)
@@ -119,13 +123,13 @@ def _scalar(node: Any) -> Schema:
         return schemas.OPTIONAL_BOOLEAN
     if isinstance(node, int):
         if node not in _INT64:
-            raise NotExpanded("it holds a whole number of more than 64 bits")
+            raise NotExpanded("it contains a whole number of more than 64 bits")
         return schemas.OPTIONAL_INT32 if node in _INT32 else schemas.OPTIONAL_INT64
     return schemas.OPTIONAL_FLOAT64
 
 
 def _merged(left: Schema, right: Schema) -> Schema:
-    """The fields of both; of two schemas for one field the first, unless it stands for null."""
+    """The fields of both; of two schemas for one field the first, unless that is the one for null."""
     fields = {field.name: field.schema for field in left.fields}
     for field in right.fields:
         known = fields.get(field.name)

@@ -1,4 +1,4 @@
-"""Add fields that say where a record comes from, or a fixed one: InsertField.
+"""Add fields with a record's metadata or a fixed value: InsertField.
 
 https://kafka.apache.org/documentation/#org.apache.kafka.connect.transforms.InsertField
 """
@@ -33,7 +33,7 @@ _SCHEMAS: Final = {
 
 
 class _Insertion(NamedTuple):
-    """A field to add: its path, what it holds (a key of `_SCHEMAS`), and its schema."""
+    """A field to add: its path, its content (a key of `_SCHEMAS`), and its schema."""
 
     path: Path
     what: str
@@ -41,10 +41,10 @@ class _Insertion(NamedTuple):
 
 
 class InsertField(FieldsTransformation):
-    """Adds the record's topic, partition, offset or timestamp, or a fixed text, as fields.
+    """Adds the record's topic, partition, offset or timestamp, or a fixed string, as fields.
 
-    Null stays null. Without a schema a timestamp is a whole number, and what is null is left out. With one a name that
-    is there already is an error.
+    Null stays null. Without a schema a timestamp is a whole number, and nulls are left out. With a schema a name that
+    already exists is an error.
     """
 
     purpose = "inserting fields"
@@ -54,8 +54,8 @@ class InsertField(FieldsTransformation):
             settings.String(
                 "topic.field",
                 default=None,
-                doc="The field for the topic. In this and the keys below a ! behind the name makes the field required; "
-                "it is optional without, and with a ?.",
+                doc="The field for the topic. Here and in the keys below a ! after the name makes the field required; "
+                "without it, or with a ?, the field is optional.",
             ),
             settings.String("partition.field", default=None, doc="The field for the partition."),
             settings.String(
@@ -66,10 +66,10 @@ class InsertField(FieldsTransformation):
             settings.String(
                 "timestamp.field",
                 default=None,
-                doc="The field for the record's timestamp: a Timestamp, without a schema milliseconds.",
+                doc="The field for the record's timestamp: a Timestamp, or milliseconds without a schema.",
             ),
-            settings.String("static.field", default=None, doc="The field for the text of static.value."),
-            settings.String("static.value", default=None, doc="The text that static.field gets."),
+            settings.String("static.field", default=None, doc="The field for static.value."),
+            settings.String("static.value", default=None, doc="The string for static.field."),
         )
         | DEFAULTS
         | SYNTAX
@@ -86,15 +86,15 @@ class InsertField(FieldsTransformation):
             path = parse(name[:-1] if name.endswith(("!", "?")) else name, config[VERSION], f"{what}.field")
             self._insertions.append(_Insertion(path, what, schema if name.endswith("!") else schema.as_optional()))
         if not self._insertions:
-            raise ConfigError("topic.field", "or another of the keys that end in .field has to name a field to insert.")
+            raise ConfigError("topic.field", "or another of the keys that end in .field must name a field to insert.")
         if config["static.field"] is not None and self._static is None:
-            raise ConfigError("static.value", "is needed where static.field is set.")
+            raise ConfigError("static.value", "is required if static.field is set.")
         self.changes = {
             parent: partial(self._insert, [each for each in self._insertions if each.path[:-1] == parent])
             for parent in by_parent(each.path for each in self._insertions)
         }
         self._names = {each.path for each in self._insertions}  # fewer where one is inserted over another
-        #: What is inserted into the rows at hand, by what it is; empty where nothing is at hand.
+        #: The columns to insert into the current rows, by their content; empty while there are no current rows.
         self._inserted: dict[str, Column[Any]] = {}
 
     def apply(self, record: Any) -> Any:
@@ -137,7 +137,7 @@ class InsertField(FieldsTransformation):
         return super().convert_column(schema, items)
 
     def plan(self, schema: Schema | None) -> Plan:
-        # A struct on the way may have a default, which is changed with the schema: into that nothing is inserted.
+        # A struct on the path may have a default, which changes with the schema. Nothing is inserted into a default.
         inserted, self._inserted = self._inserted, {}
         try:
             return super().plan(schema)
@@ -202,11 +202,11 @@ def _times(milliseconds: Sequence[int | None]) -> list[dt.datetime | None]:
     try:
         return [None if ms is None else EPOCH + dt.timedelta(milliseconds=ms) for ms in milliseconds]
     except OverflowError:
-        raise DataError("A record's timestamp is outside of the years 1 to 9999.") from None
+        raise DataError("A record's timestamp is outside the years 1 to 9999.") from None
 
 
 def _no_offset() -> DataError:
-    return DataError("Only records of a sink have offsets; take offset.field away.")
+    return DataError("Only records of a sink have offsets. Remove offset.field.")
 
 
 class InsertFieldKey(InsertField):

@@ -1,7 +1,7 @@
-"""One value as another type, as Java makes it of it: what Cast does to each value.
+"""Casts of single values as Java does them, for Cast.
 
-Whole numbers that do not fit lose their upper bits, floats that do not fit become the nearest INT32 or INT64 (and of
-that INT8 and INT16 the lower bits), text has to be a number of Java's.
+Whole numbers that do not fit lose their upper bits. Floats that do not fit become the nearest INT32 or INT64; INT8 and
+INT16 are the lower bits of that. A string must be a number in Java's syntax.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def cast_list(schema: Schema | None, target: Type, items: list[Any]) -> list[Any
     """The values of one schema (None: schemaless) as another type; null stays null.
 
     Raises:
-        DataError: a value is of no type that can be cast, or says nothing of the target's type.
+        DataError: a value's type cannot be cast, or the value does not fit the target's type.
     """
     present = None not in items
     if schema is None:
@@ -73,7 +73,7 @@ def cast_list(schema: Schema | None, target: Type, items: list[Any]) -> list[Any
 
 
 class _Casts(dict[type, Cast]):
-    """How schemaless values of a type are cast. Decimals and dates are not, as in Java."""
+    """The casts of schemaless values by type. As in Java, decimals and dates have none."""
 
     def __missing__(self, kind: type) -> Cast:
         raise DataError(f"A value of type {kind.__name__} cannot be cast without a schema.")
@@ -101,7 +101,7 @@ _by_schema: dict[tuple[Type, str | None, Type], Cast] = {}
 
 
 def _cast(schema: Schema, target: Type) -> Cast:
-    """How values of a schema are cast. Depends on its type and on its name where that is one of a logical type."""
+    """The cast for values of a schema. Depends on its type, and on its name if that is a logical type."""
     name = schema.name if logical.python_type(schema) is not None else None
     found = _by_schema.get((schema.type, name, target))
     if found is None:
@@ -122,12 +122,12 @@ def _cast(schema: Schema, target: Type) -> Cast:
                 case Type.BYTES:
                     found = _of_bytes(target)
                 case _:
-                    raise DataError(f"A {schema.type.name} cannot be cast. Name fields that are texts or numbers.")
+                    raise DataError(f"A {schema.type.name} cannot be cast. Name fields that are strings or numbers.")
         _by_schema[schema.type, name, target] = found
     return found
 
 
-# By the type of what is cast.
+# By the type of the source.
 
 
 def _of_int(target: Type) -> Cast:
@@ -156,7 +156,7 @@ def _of_float(target: Type, text: Callable[[float], str]) -> Cast:
     casts: dict[Type, Cast] = {
         Type.FLOAT32: float32,
         Type.FLOAT64: float,
-        Type.BOOLEAN: lambda value: abs(value) >= 1,  # Java looks at the whole part
+        Type.BOOLEAN: lambda value: abs(value) >= 1,  # Java tests the whole part
         Type.STRING: text,
     }
     return casts[target]
@@ -234,9 +234,9 @@ def _whole_of_text(bits: int) -> Callable[[str], int]:
                 raise ValueError
             number = int(value)
         except ValueError:
-            raise DataError(f"A text is not a whole number: {_shown(value)}.") from None
+            raise DataError(f"A string is not a whole number: {_shown(value)}.") from None
         if not low <= number <= high:
-            raise DataError(f"A text is a number out of range, which is {low} to {high}: {_shown(value)}.")
+            raise DataError(f"A string is a number outside the range {low} to {high}: {_shown(value)}.")
         return number
 
     return cast
@@ -248,7 +248,7 @@ def _shown(value: str) -> str:
 
 def _text(value: str) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{type(value).__name__} is no text")
+        raise TypeError(f"{type(value).__name__} is not a string")
     return value
 
 
@@ -258,14 +258,14 @@ def _text(value: str) -> str:
 def _double_of_text(value: str) -> float:
     found = _NUMBER.fullmatch(value)
     if found is None:
-        raise DataError(f"A text is not a number: {_shown(value)}.")
+        raise DataError(f"A string is not a number: {_shown(value)}.")
     number = found[1]
     return float.fromhex(number) if "x" in number or "X" in number else float(number)
 
 
 def _single_of_text(value: str) -> float:
     double = _double_of_text(value)
-    # Rounded twice, a text between two floats may come out on the wrong side: only where the double is halfway.
+    # Rounding twice may pick the wrong float of two, but only where the double lies exactly halfway.
     low_bits = int.from_bytes(_DOUBLE.pack(double)[:4], "little") & 0x1FFF_FFFF
     if (low_bits == 0x1000_0000 or abs(double) < 2.0**-126) and math.isfinite(double) and double:
         found = _NUMBER.fullmatch(value)
@@ -280,7 +280,7 @@ def _single_of_text(value: str) -> float:
 def _single_of_int(value: int) -> float:
     size = abs(value)
     if size > 1 << 53:
-        # Forty bits, the last of them saying whether anything follows, are enough to round once.
+        # Forty bits, the last of them a sticky bit for the rest, are enough to round only once.
         shift = size.bit_length() - 40
         rest = size & ((1 << shift) - 1)
         value = (((size >> shift) | (rest != 0)) << shift) * (1 if value > 0 else -1)
@@ -301,5 +301,5 @@ def _milliseconds(value: dt.date | dt.time) -> int:
 
 
 def _time_text(ms: int) -> str:
-    """As Kafka Connect writes dates in text: what is within a day of the epoch, or before it, is a time."""
+    """As Kafka Connect writes dates as text: values before the second day of the epoch are times."""
     return (_TIME if ms < DAY_MS else _DATE if ms % DAY_MS == 0 else _MOMENT).format(ms)

@@ -4,9 +4,9 @@
     form.format(1700000000123)  # '2023-11-14T22:13:20.123Z'
     form.parse("2023-11-14T23:13:20.123+01:00")  # 1700000000123
 
-Times are milliseconds since the epoch. Reading is lenient as Java's is: month 13 is the next January, and what
-follows behind the pattern's end is not looked at. Of named time zones those with short names are known: CET, PST.
-Letters of weeks and eras are refused, and dates before 15 October 1582, where Java's calendar is the Julian one.
+Times are milliseconds since the epoch. Reading is lenient as in Java: month 13 is the next January, and text after the
+end of the pattern is ignored. Only short names of time zones are known, such as CET and PST. Letters for weeks and eras
+are refused, and so are dates before 15 October 1582, for which Java uses the Julian calendar.
 
 https://docs.oracle.com/en/java/javase/17/docs/api/java.base/java/text/SimpleDateFormat.html
 """
@@ -31,13 +31,13 @@ class JavaDates:
     """One pattern, compiled.
 
     Args:
-        pattern: as Java has it.
+        pattern: a pattern of `SimpleDateFormat`.
 
     Attributes:
-        resolution: times that are equal but for their rest when divided by these milliseconds give the same text.
+        resolution: in milliseconds. Times with the same quotient when divided by it have the same text.
 
     Raises:
-        ValueError: it is no such pattern; the message names the letter.
+        ValueError: the pattern is not valid; the message names the letter.
     """
 
     def __init__(self, pattern: str) -> None:
@@ -51,7 +51,7 @@ class JavaDates:
         rest = moving[len(of_minute) :]
         self._getters = [_getter(part) for part in moving]
         self._minutes: list[tuple[str, ...]] = []
-        #: Whether hours and minutes come before two digits of seconds and three of milliseconds, as nearly always.
+        #: Whether the pattern is hours and minutes, then `ss` and `SSS`, as nearly always.
         self._plain = moving[: len(of_minute)] == of_minute and [(p.letter, p.count) for p in rest] in (
             [("s", 2), ("S", 3)],
             [("s", 2)],
@@ -63,7 +63,7 @@ class JavaDates:
         """A time as text.
 
         Raises:
-            DataError: it is before 15 October 1582, and the pattern has dates.
+            DataError: the time is before 15 October 1582, and the pattern contains the date.
         """
         day, rest = divmod(ms, DAY_MS)
         template = self._days.get(day)
@@ -79,17 +79,17 @@ class JavaDates:
         return template % self._minutes[minute]
 
     def parse(self, text: str) -> int:
-        """The time that a text says.
+        """The time in a text, in milliseconds since the epoch.
 
         Raises:
-            ValueError: the text does not follow the pattern. The message does not hold the text.
+            ValueError: the text does not match the pattern. The message does not contain the text.
         """
         if self._parser is None:
             self._parser = Parser(self._parts)
         return self._parser.parse(text)
 
     def _template(self, day: int) -> str:
-        """The text of a day, with %s for what moves within it."""
+        """The text of a day, with %s for the fields that change within it."""
         if self._plain and not self._minutes:
             getters = self._getters[: len(self._getters) - self._endings]
             self._minutes = [tuple(get(60_000 * minute) for get in getters) for minute in range(1440)]
@@ -110,7 +110,7 @@ class JavaDates:
         return template
 
 
-# What fields say, by letter.
+# The text of each field, by letter.
 
 
 def _name(part: Token, names: tuple[str, ...], index: int) -> str:

@@ -1,8 +1,8 @@
 """Reading dates by a pattern as Java's `SimpleDateFormat` does.
 
-The pattern becomes one regular expression, which takes a text from left to right without ever going back, as Java does.
-That and what its groups mean cost several microseconds a text, so it is taken in pieces whose times add up (a day, an
-hour and minute, a second, the rest), and what each piece says is remembered: by its place in the text where every field
+The pattern becomes one regular expression, which matches from left to right without backtracking, as Java does. That,
+and converting its groups, costs several microseconds per text. So a text is read in pieces whose times add up (day,
+hour and minute, second, the rest), and the time of each piece is cached: by its position in the text where every field
 has a fixed width, else by its groups.
 """
 
@@ -18,7 +18,7 @@ from connect.data.times import DAY_MS, EPOCH_DAY
 from transforms.java_dates_pattern import MONTHS, WEEKDAYS, Token, day_of, weekday
 
 _MOST_PIECES: Final = 100_000
-#: Minutes by the names of time zones. Some begin with another, and Java takes the first that fits.
+#: Minutes by the names of time zones. Some begin with another, and Java takes the first that matches.
 _ZONES: Final = {
     "PST": -480, "PDT": -420, "MST": -420, "MDT": -360, "CST": -360, "CDT": -300, "EST": -300, "EDT": -240,
     "HST": -600, "HDT": -600, "AKST": -540, "AKDT": -480, "AST": -240, "ADT": -180, "NST": -210, "NDT": -150,
@@ -34,7 +34,7 @@ _Time = Callable[[str, dict[str, int]], int]
 
 
 class Parser:
-    """Reads texts of one pattern. Years of two digits lie within 80 years before and 20 years after its making."""
+    """Reads texts of one pattern. Years of two digits lie between 80 years before and 20 years after today."""
 
     def __init__(self, parts: Sequence[Token]) -> None:
         self._takes = re.compile(
@@ -65,7 +65,7 @@ class Parser:
                 return total
         match = self._takes.match(text)
         if match is None:
-            raise ValueError("The text does not follow the pattern.")
+            raise ValueError("The text does not match the pattern.")
         total = 0
         all_groups = match.groups()
         for piece in self._pieces:
@@ -80,19 +80,19 @@ class Parser:
 
 
 class _Piece:
-    """Fields whose time adds up with that of the others, and what is known of texts.
+    """Fields whose time adds up with that of the other pieces, and a cache of their times.
 
     Args:
         fields: with the numbers of their groups.
-        time: milliseconds of their letters, in the pattern's order, and of what each says.
+        time: returns milliseconds from the letters, in the pattern's order, and the value of each.
         century: the first day of the hundred years that years of two digits lie in.
 
     Attributes:
         numbers: of the groups.
-        pick: takes what they hold out of all groups.
-        by_groups: times by what the groups hold.
-        by_place: times by what stands between `start` and `stop`, and in `more`, the second place where there is one.
-        spans: where the groups stand in texts that are known by place: number, begin, end.
+        pick: picks the piece's groups out of all groups.
+        by_groups: times by the content of the groups.
+        by_place: times by the text between `start` and `stop`, and in `more`, the second range where there is one.
+        spans: where the groups stand in texts of fixed widths: number, begin, end.
     """
 
     def __init__(self, fields: Sequence[tuple[int, Token]], time: _Time, century: dt.date) -> None:
@@ -110,7 +110,7 @@ class _Piece:
         self._century = century
 
     def learn(self, groups: str | tuple[str, ...]) -> int:
-        """The time that groups say, which is remembered. Raises ValueError."""
+        """The time of the groups, which is cached. Raises ValueError."""
         said: dict[str, int] = {}
         again = None
         for part, text in zip(self._fields, (groups,) if isinstance(groups, str) else groups, strict=True):
@@ -128,7 +128,7 @@ class _Piece:
         return found
 
     def learn_place(self, match: re.Match[str], found: int) -> None:
-        """Remember the time of what stands at the piece's place, if its fields stand where they do mostly."""
+        """Cache the time of the text at the piece's position, if its fields have their usual widths."""
         if any(match.span(number) != (start, stop or match.end()) for number, start, stop in self.spans):
             return
         if len(self.by_place) >= _MOST_PIECES:
@@ -140,7 +140,7 @@ class _Piece:
 
 
 def _fix(parts: Sequence[Token], pieces: Sequence[_Piece]) -> bool:
-    """Say for each piece where it stands in a text; whether every one stands in one place or two, of fixed widths."""
+    """Set the position of each piece in a text. False if one has no fixed width, or lies in more than two ranges."""
     at = number = 0
     piece = last = None
     for index, part in enumerate(parts, 1):
@@ -167,7 +167,7 @@ def _fix(parts: Sequence[Token], pieces: Sequence[_Piece]) -> bool:
 
 
 def _day(letters: str, said: dict[str, int]) -> int:
-    """Milliseconds up to a day. What is not said is the first of its kind, and 1970 for the year."""
+    """Milliseconds up to a day. A missing month or day is the first one, a missing year is 1970."""
     year, month = said.get("y", 1970), said.get("M", 1)
     if letters.rfind("D") > letters.rfind("d"):
         day = day_of(year, 1, said["D"])
@@ -180,13 +180,13 @@ def _day(letters: str, said: dict[str, int]) -> int:
 
 
 def _hours(letters: str, said: dict[str, int]) -> int:
-    """Milliseconds of hours and minutes. Of hours of 24 and those with AM or PM the kind counts that stands last."""
+    """Milliseconds of hours and minutes. If a pattern has hours of 24 and hours of 12, the later one counts."""
     of_day = max(letters.rfind("H"), letters.rfind("k"))
     of_half = max(letters.rfind("K"), letters.rfind("h"))
     half = of_half
     if of_half >= 0 and "a" in said:
         half = max(half, letters.rfind("a"))
-    elif of_day >= 0:  # without AM or PM an hour of twelve gives way to one of 24
+    elif of_day >= 0:  # without AM or PM, hours of 24 win
         half = -1
     hours = said["m"] * _MINUTE_MS if "m" in said else 0
     if of_day > half:
@@ -202,7 +202,7 @@ def _rest(letters: str, said: dict[str, int]) -> int:
     return said.get("S", 0) - said.get(zone, 0) * _MINUTE_MS
 
 
-#: What fields say together, by their letters.
+#: The time of each piece, by its letters.
 _TIMES: Final[dict[str, _Time]] = {
     "yMdDE": _day,
     "HkKhma": _hours,
@@ -212,7 +212,7 @@ _TIMES: Final[dict[str, _Time]] = {
 
 
 def _value(part: Token, text: str) -> int:
-    """What the text of a field says."""
+    """The value of a field's text."""
     letter = part.letter
     if letter == "E" or (letter == "M" and part.count > 2):
         return _index(WEEKDAYS, text) if letter == "E" else _index(MONTHS, text) + 1
@@ -239,7 +239,7 @@ def _width(part: Token) -> int | None:
     return part.count if part.count > 1 else None
 
 
-# What a pattern's parts take from a text, and what that means.
+# The regular expression for each part of a pattern, and the values of its matches.
 
 
 def _expression(part: Token, following: Token | None) -> str:
@@ -272,7 +272,7 @@ def _is_number(part: Token) -> bool:
 
 
 def _number_of_width(width: int) -> str:
-    """A number in front of another one, which ends after so many characters, blanks before it counted."""
+    """A number followed directly by another one, so it ends after `width` characters, including leading blanks."""
     ways = [
         rf"[ \t]{{{blanks}}}(?:-\d{{1,{width - blanks - 1}}}|\d{{1,{width - blanks}}})"
         if width - blanks > 1

@@ -1,4 +1,4 @@
-"""The parts of a pattern for dates, letters and literal text, and the days that they count."""
+"""The parts of a date pattern (letters and literal text), and the arithmetic of days."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MONTHS: Final = (
 WEEKDAYS: Final = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
 
 _LETTERS: Final = "yMLdkHmsSEDahKzZX"
-#: What Java has and we refuse, with what to write instead.
+#: Letters of Java that are refused here, with what to write instead.
 _REFUSED: Final = {
     "G": "the era: write 'AD' between quotes",
     "Y": "the year of a week: write y, the year of a day",
@@ -42,7 +42,7 @@ def tokens(pattern: str) -> list[Token]:
     """The parts of a pattern, neighbouring literals joined.
 
     Raises:
-        ValueError: a letter means nothing or is refused, or a quote is not closed.
+        ValueError: a letter is unknown or refused, or a quote is not closed.
     """
     found: list[Token] = []
     at = 0
@@ -67,15 +67,15 @@ def tokens(pattern: str) -> list[Token]:
 
 
 def date_of(day: int) -> dt.date:
-    """The date of a day, 0 for 1970-01-01. Its year is that within 400 years: see `year_of`.
+    """The date of a day; day 0 is 1970-01-01. Its year is counted within a cycle of 400 years: see `year_of`.
 
     Raises:
-        ValueError: it is before 15 October 1582.
+        ValueError: the day is before 15 October 1582.
     """
     if day < _FIRST:
         raise ValueError(
-            "Dates before 15 October 1582, which Java counts by the Julian calendar, are neither written as text nor "
-            "read from it. Leave them numbers, dates or timestamps."
+            "Dates before 15 October 1582, for which Java uses the Julian calendar, cannot be converted to or from "
+            "text. Leave them as numbers, dates or timestamps."
         )
     return dt.date.fromordinal((day + EPOCH_DAY - 1) % _CYCLE + 1)
 
@@ -86,7 +86,7 @@ def year_of(day: int) -> int:
 
 
 def day_of(year: int, month: int, day: int) -> int:
-    """The day of a date; month and day may be outside of their ranges. Raises ValueError as `date_of`."""
+    """The day of a date; month and day may be outside their ranges. Raises ValueError as `date_of`."""
     years, month = divmod(month - 1, 12)
     cycles, of_cycle = divmod(year + years - 1, 400)
     found = cycles * _CYCLE + dt.date(of_cycle + 1, month + 1, 1).toordinal() + day - 1 - EPOCH_DAY
@@ -101,20 +101,21 @@ def weekday(day: int) -> int:
 
 def _field(pattern: str, letter: str, count: int) -> Token:
     if letter in _REFUSED:
-        raise ValueError(f'"{pattern}" has the letter {letter}, which is not known here. It is {_REFUSED[letter]}.')
+        raise ValueError(f'"{pattern}" has the letter {letter}, which is not supported. It is {_REFUSED[letter]}.')
     if letter not in _LETTERS:
         raise ValueError(
-            f"\"{pattern}\" has the letter {letter}, which means nothing. Put text between quotes: '{letter}'."
+            f'"{pattern}" has the letter {letter}, which is not a letter of date patterns. Put text between quotes: '
+            f"'{letter}'."
         )
     if letter == "X" and count > 3:
-        raise ValueError(f'"{pattern}" has {"X" * count}, and a time zone is X, XX or XXX.')
+        raise ValueError(f'"{pattern}" has {"X" * count}, but a time zone is X, XX or XXX.')
     if count > _MOST_LETTERS:
-        raise ValueError(f"The pattern repeats {letter} {count} times; {_MOST_LETTERS} is the most.")
+        raise ValueError(f"The pattern repeats {letter} {count} times; the maximum is {_MOST_LETTERS}.")
     return Token("M" if letter == "L" else letter, count)
 
 
 def _quoted(pattern: str, at: int) -> tuple[str, int]:
-    """The text between quotes, or the quote that two of them stand for, and where the pattern goes on."""
+    """The text between quotes, or the quote that two of them stand for, and the position after it."""
     if pattern.startswith("''", at):
         return "'", at + 2
     text = ""

@@ -1,15 +1,15 @@
-"""Paths into keys and values in the notation of JsonPath, as Confluent's ExtractTopic and Filter take them.
+"""Paths into keys and values in JsonPath syntax, as Confluent's ExtractTopic and Filter take them.
 
     $.after.topic        $['after']["topic"]      one value
     $.items[0]  $.items[-1]                       an item of a list, counted from 0, or from the end
-    $.items[*].id  $.*  $..id  $['a','b']         several: all, at any depth, of these names
+    $.items[*].id  $.*  $..id  $['a','b']         several values: all, at any depth, of these names
     $.items[0,2]  $.items[1:3]                    several items of a list
-    $[?(@.shop == 'us' && @.n > 3)]               the object itself, or the items of a list, for which this holds
+    $[?(@.shop == 'us' && @.n > 3)]               the object itself, or the items of a list, that meet the condition
 
-A condition compares paths, from `@` (what it is asked of) or `$` (the whole), and literals: numbers, 'texts', true,
-false, null, lists. There are ==, !=, <, <=, >, >=, =~ /regex/i, in, nin, anyof, noneof, subsetof, size, empty; &&, ||,
-! and brackets; `@.name` alone asks whether the field is there and not null. A field that is missing is null: a struct
-does not say which of the two it is.
+A condition compares paths, from `@` (the current value) or `$` (the whole value), and literals: numbers, 'strings',
+true, false, null, lists. The operators are ==, !=, <, <=, >, >=, =~ /regex/i, in, nin, anyof, noneof, subsetof, size,
+empty; &&, ||, ! and parentheses. `@.name` alone tests that the field exists and is not null. A missing field is null: a
+struct does not distinguish the two.
 
 Functions at the end of a path, such as length() and max(), are refused by name.
 
@@ -36,17 +36,17 @@ _FLAGS: Final = {"i": "i", "m": "m", "s": "s"}
 
 #: The values that a step leads to from one value.
 Step = Callable[[Any, Any], Iterator[Any]]
-#: Whether something holds for a value; the second is the whole.
+#: Whether a value (first) meets a condition; the second argument is the whole value.
 Condition = Callable[[Any, Any], bool]
 
 
 class JsonPath(NamedTuple):
-    """A path, ready to be followed.
+    """A parsed path.
 
     Attributes:
         text: as it was written.
-        steps: from the whole, one after another.
-        ahead: how many of the steps lead to one value each, before the first that may lead to several.
+        steps: from the whole value, one after another.
+        ahead: how many of the first steps lead to one value each, before one that may lead to several.
     """
 
     text: str
@@ -59,7 +59,7 @@ class JsonPath(NamedTuple):
         return self.ahead == len(self.steps)
 
     def one(self, whole: Any) -> Any:
-        """Where the steps that lead to one value end: all, if the path is definite. None if one leads nowhere."""
+        """The value after the first `ahead` steps, which are all steps of a definite path. None if one is missing."""
         return _first(self.steps[: self.ahead], whole, whole)
 
     def all(self, whole: Any) -> list[Any]:
@@ -68,10 +68,10 @@ class JsonPath(NamedTuple):
 
 
 def parse(text: str) -> JsonPath:
-    """The path that a user wrote. One that does not begin with $ is taken from the whole.
+    """The path that a user wrote. Without a leading $ it starts at the whole value.
 
     Raises:
-        ValueError: it is no path; the message says where and what is wrong.
+        ValueError: the text is not a path; the message says what is wrong and where.
     """
     text = text.strip()
     written = text if text.startswith("$") else f"$.{text}"
@@ -81,9 +81,9 @@ def parse(text: str) -> JsonPath:
         path = reader.path()
         reader.blanks()
         if reader.at < len(written):
-            reader.fail("a dot or a bracket is expected here")
+            reader.fail("a dot or a bracket is expected")
     except RecursionError:
-        raise ValueError("is nested too deeply. Write a shorter one.") from None
+        raise ValueError("is nested too deeply. Write a shorter path.") from None
     return path._replace(text=text)
 
 
@@ -232,34 +232,34 @@ _OPERATORS: Final[dict[str, Callable[[Any, Any], bool]]] = {
 
 
 class _Operand(NamedTuple):
-    """One side of a comparison. Of a path that leads to several values, `value` is their list."""
+    """One side of a comparison. For a path to several values `value` returns their list."""
 
     value: Callable[[Any, Any], Any]
     path: JsonPath | None
 
     def is_there(self, value: Any, whole: Any) -> bool:
-        """Whether the path leads to something but null."""
+        """Whether the path leads to something other than null."""
         found = self.value(value, whole)
         several = self.path is not None and not self.path.is_definite
         return bool(found) if several else found is not None
 
 
 class _Reader:
-    """Reads a path from left to right; `at` is the place that it has come to."""
+    """Reads a path from left to right; `at` is the current position."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
 
     def fail(self, problem: str) -> NoReturn:
-        raise ValueError(f'"{self.text}" is no path of JsonPath: at position {self.at + 1} {problem}.')
+        raise ValueError(f'"{self.text}" is not a JsonPath: at position {self.at + 1} {problem}.')
 
     def blanks(self) -> None:
         while self.at < len(self.text) and self.text[self.at].isspace():
             self.at += 1
 
     def takes(self, token: str) -> bool:
-        """Whether the text goes on with the token, after blanks; then it is passed."""
+        """Whether the token comes next, after blanks; if so, move past it."""
         start = self.at
         self.blanks()
         if self.text.startswith(token, self.at):
@@ -282,7 +282,7 @@ class _Reader:
     # Paths.
 
     def path(self) -> JsonPath:
-        """The steps behind a $ or @."""
+        """The steps after a $ or @."""
         start, steps, ahead = self.at - 1, list[Step](), 0
         while (made := self._step()) is not None:
             step, several = made
@@ -312,7 +312,7 @@ class _Reader:
             self.fail("the name of a field is expected")
         if self.text.startswith("(", self.at):
             self.at = found.start()
-            self.fail(f"{found[0]}() is a function, and those are not supported")
+            self.fail(f"{found[0]}() is a function, which is not supported")
         return _named([found[0]]), False
 
     def _bracket(self) -> tuple[Step, bool]:
@@ -364,7 +364,7 @@ class _Reader:
     def _quoted(self) -> str:
         quote = self.text[self.at : self.at + 1]
         if quote not in ("'", '"') or not quote:
-            self.fail("a text in quotes is expected")
+            self.fail("a string in quotes is expected")
         written, at = "", self.at + 1
         while at < len(self.text) and self.text[at] != quote:
             if self.text[at] == "\\" and at + 1 < len(self.text):
@@ -372,7 +372,7 @@ class _Reader:
             written += self.text[at]
             at += 1
         if at >= len(self.text):
-            self.fail(f"{quote} has no partner")
+            self.fail(f"{quote} is not closed")
         self.at = at + 1
         return written
 
@@ -408,7 +408,7 @@ class _Reader:
         right = self._operand()
         compare = _OPERATORS[operator[0].lower()]
         if operator[0] == "=~" and right.path is not None:
-            self.fail("=~ compares with a regular expression, such as /x.*/")
+            self.fail("=~ must be followed by a regular expression, such as /x.*/")
         return lambda value, whole: compare(left.value(value, whole), right.value(value, whole))
 
     def _operand(self) -> _Operand:
@@ -433,7 +433,7 @@ class _Reader:
         if (number := self.match(_NUMBER)) is not None:
             return int(number[0]) if _WHOLE.fullmatch(number[0]) else float(number[0])
         if (word := self.match(_WORD)) is None:
-            self.fail("a path from @ or $, a number, a 'text', true, false, null or a list is expected")
+            self.fail("a path from @ or $, a number, a 'string', true, false, null or a list is expected")
         return _WORDS[word[0]]
 
     def _list(self) -> list[Any]:
@@ -452,19 +452,19 @@ class _Reader:
         while end < len(self.text) and self.text[end] != "/":
             end += 2 if self.text[end] == "\\" else 1
         if end >= len(self.text):
-            self.fail("a regular expression has no / at its end")
+            self.fail("a regular expression is not closed by /")
         self.at = end + 1
         written = self.match(_LETTERS)
         assert written is not None
         flags = "".join(_FLAGS.get(flag, "?") for flag in written[0])
         if "?" in flags:
-            self.fail(f"the regular expression has flags {written[0]}, and there are i, m and s")
+            self.fail(f"the regular expression has the flags {written[0]}, but only i, m and s exist")
         pattern = self.text[begin:end].replace("\\/", "/")
         return java_regex(f"(?{flags}){pattern}" if flags else pattern)
 
 
 def _reached(path: JsonPath, *, of_whole: bool) -> Callable[[Any, Any], Any]:
-    """What a path in a condition stands for: its value, or for one that leads to several, their list."""
+    """The value of a path in a condition; a list for a path to several values."""
     steps = path.steps
     if path.is_definite:
         return lambda value, whole: _first(steps, whole if of_whole else value, whole)

@@ -1,7 +1,7 @@
-"""Read JSON in texts or bytes: JsonToStructure.
+"""Parse JSON in strings or bytes: JsonToStructure.
 
-A text that holds JSON becomes what the JSON says: maps, lists and numbers without a schema, or a value of a declared
-schema. It is read as `JsonConverter` reads it.
+The result is maps, lists and numbers without a schema, or a value of a declared schema. JSON is parsed as by
+`JsonConverter`.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _TEXTS = (Type.STRING, Type.BYTES)
 
 
 class MalformedJson(DataError):
-    """A text that is no JSON, or not of the declared schema."""
+    """A string that is not JSON, or does not match the declared schema."""
 
 
 class JsonToStructure(FieldsTransformation):
-    """Replaces fields that hold JSON, or the whole key or value, by what the JSON says."""
+    """Parses fields that hold JSON, or the whole key or value."""
 
     settings = (
         settings.define(
@@ -38,23 +38,23 @@ class JsonToStructure(FieldsTransformation):
             settings.String(
                 "target.field",
                 default=None,
-                doc="Where the structure goes, beside the field, which then stays. Only with one field. Without, the "
-                "structure takes the field's place.",
+                doc="A new field for the structure; the original field stays. Only with one entry in fields. Unset: "
+                "the structure replaces the field.",
             ),
             settings.String(
                 "schema.content",
                 default=None,
                 width="LONG",
                 validator=lambda _, content: _reader(content) and None,
-                doc="The schema of the structure, in the form it has in JsonConverter's envelope. Needed where the "
-                "field is part of a struct with a schema; else the structure has none.",
+                doc="The schema of the structure, as in JsonConverter's envelope. Required if the field is part of a "
+                "struct with a schema. Otherwise the structure has none by default.",
             ),
             settings.String(
                 "on.malformed",
                 default="fail",
                 validator=settings.one_of("fail", "keep", "null"),
-                doc="What to do with a text that is not JSON: fail (the record goes to the error policy), keep (the "
-                "record stays as it is), null.",
+                doc="What to do with a string that is not JSON: fail (the record goes to the error policy), keep (the "
+                "record stays as it is), null (it becomes null).",
             ),
         )
         | SYNTAX
@@ -116,7 +116,7 @@ class JsonToStructure(FieldsTransformation):
         if schema is None or not present:
             return Plan(schema, items, lambda column: column.fields)
         if self._declared is None:
-            raise DataError(f'"{present[0]}" is part of a struct with a schema. Say what it holds with schema.content.')
+            raise DataError(f'"{present[0]}" is part of a struct with a schema. Declare its schema in schema.content.')
         fields = {field.name: field.schema for field in schema.fields}
         fields |= {target or name: self._declared for name in present}
 
@@ -130,9 +130,9 @@ class JsonToStructure(FieldsTransformation):
         return Plan(schema.replace(fields=fields), items, columns)
 
     def _structures(self, schema: Schema | None, texts: list[Any]) -> list[Any]:
-        """What the texts say; null for null."""
+        """The parsed values; null for null."""
         if schema is not None and schema.type not in _TEXTS:
-            raise DataError(f"JSON is read from texts and bytes, and this is of type {schema.type.value}.")
+            raise DataError(f"JSON is read from strings and bytes, but this is of type {schema.type.value}.")
         rows = [row for row, text in enumerate(texts) if text is not None]
         data = [_encoded(texts[row]) for row in rows]
         try:
@@ -151,10 +151,10 @@ class JsonToStructure(FieldsTransformation):
     def _read(self, data: list[bytes]) -> list[Any]:
         try:
             if not all(map(bytes.strip, data)):
-                raise DataError("there is nothing in it.")
+                raise DataError("it is empty.")
             return self._converter.to_connect_batch(Constant("", len(data)), data).to_list()
         except DataError as error:
-            raise MalformedJson(f"This text cannot be read as JSON: {error}") from error
+            raise MalformedJson(f"The string cannot be read as JSON: {error}") from error
 
     def _read_or_null(self, data: bytes) -> Any:
         try:
@@ -174,10 +174,10 @@ class JsonToStructureValue(JsonToStructure):
 
 
 def declared_schema(content: str) -> Schema:
-    """The schema that a configuration holds, in the form of JsonConverter's envelope.
+    """The schema in a setting, in the form of JsonConverter's envelope.
 
     Raises:
-        ConfigError: it holds none.
+        ConfigError: it is not a schema.
     """
     try:
         field = {**orjson.loads(content), "field": "x"}
@@ -188,11 +188,11 @@ def declared_schema(content: str) -> Schema:
         assert holder is not None
         return holder.fields[0].schema
     except (ValueError, TypeError, DataError) as error:
-        raise ConfigError("schema.content", f"holds no schema: {error}") from None
+        raise ConfigError("schema.content", f"is not a schema: {error}") from None
 
 
 def _reader(content: str | None) -> tuple[JsonConverter, Schema | None]:
-    """A converter for these structures, and their schema, which takes null."""
+    """A converter for these structures, and their schema, made optional."""
     converter = JsonConverter()
     if not content:
         converter.configure({"schemas.enable": "false"}, is_key=False)
@@ -213,4 +213,4 @@ def _encoded(text: Any) -> bytes:
         return text.encode("utf-8", "surrogatepass")
     if isinstance(text, bytes | bytearray | memoryview):
         return bytes(text)
-    raise DataError(f"JSON is read from texts and bytes, and this is {type(text).__name__}.")
+    raise DataError(f"JSON is read from strings and bytes, but this is {type(text).__name__}.")

@@ -28,11 +28,12 @@ _ROWS = ("before", "after")
 
 
 class ToLogicalTopicRouter(Transformation):
-    """Renames topics by a pattern, and the schemas with them; keys get a field that says where they come from.
+    """Renames topics by a pattern, and the schemas with them; keys get a field with their origin.
 
-    A key's schema is called `topic.Key`, that of a change event `topic.Envelope` and those of its rows `topic.Value`,
-    of the new topic. Values that are no change events (their schema's name does not end with `.Envelope`), tombstones
-    among them, stay as they are. Schemas are made once for each topic, and a batch changes column by column.
+    With the name of the new topic, a key's schema is named `topic.Key`, that of a change event `topic.Envelope` and
+    those of its rows `topic.Value`. Values that are not change events (their schema's name does not end with
+    `.Envelope`), including tombstones, stay as they are. Schemas are made once for each topic, and a batch changes
+    column by column.
     """
 
     pure = True
@@ -42,21 +43,21 @@ class ToLogicalTopicRouter(Transformation):
                 "topic.regex",
                 importance="HIGH",
                 validator=regular_expression,
-                doc="Java's regular expression for the topics to rename. It must match the whole name; records of "
-                "other topics stay unchanged.",
+                doc="Java regular expression for the topics to rename. It must match the whole name; records of other "
+                "topics stay unchanged.",
             ),
             settings.String(
                 "topic.replacement",
                 importance="HIGH",
                 validator=settings.non_empty,
-                doc="The new name. $1 stands for the match of the first group, ${name} for that of a named one.",
+                doc="The new name. $1 stands for the match of the first group, ${name} for that of a named group.",
             ),
             settings.Boolean(
                 "key.enforce.uniqueness",
                 default=True,
                 importance="LOW",
-                doc="Whether each key gets a field that says which topic it comes from, so that equal keys of two "
-                "tables stay two.",
+                doc="Whether each key gets a field with the topic that it comes from, so that equal keys of two tables "
+                "stay distinct.",
             ),
             settings.String(
                 "key.field.name",
@@ -70,14 +71,14 @@ class ToLogicalTopicRouter(Transformation):
                 default="",
                 importance="LOW",
                 validator=lambda name, text: regular_expression(name, text) if text.strip() else None,
-                doc="Java's regular expression for the old topic, of which key.field.replacement makes the field's "
+                doc="Java regular expression for the old topic, from which key.field.replacement makes the field's "
                 "value. Empty, and for a topic that it does not match: the old topic itself.",
             ),
             settings.String(
                 "key.field.replacement",
                 default="",
                 importance="LOW",
-                doc="The value of the field. Needed with key.field.regex.",
+                doc="The value of the field. Required with key.field.regex.",
             ),
         )
         | MODE
@@ -86,7 +87,7 @@ class ToLogicalTopicRouter(Transformation):
                 "logical.destination.cache.size",
                 default=16,
                 importance="LOW",
-                doc="Debezium's number of schemas to remember. Here it is without effect.",
+                doc="Debezium's number of cached schemas. Has no effect here.",
             )
         )
     )
@@ -149,7 +150,7 @@ class ToLogicalTopicRouter(Transformation):
         """The keys of one schema, of records that go from one topic to a new one."""
         schema = keys.schemas[0]
         columns = keys.struct_columns
-        # Java copies what `Struct.get` says: the default in the place of null.
+        # Java copies what `Struct.get` returns: the default in place of null.
         defaults = defaults_of(schema, replace_null=True) if schema and schema.type is Type.STRUCT else []
         if columns is not None and not defaults:
             origin = [] if self._field is None else [[self._origin_of(topic)] * len(keys)]
@@ -161,8 +162,8 @@ class ToLogicalTopicRouter(Transformation):
         if schema is None or schema.type is not Type.STRUCT:
             what = type(items[present[0]]).__name__ if schema is None else schema.type.name
             raise DataError(
-                f"A key of topic {topic} is no struct with a schema but {what}, and only those can be renamed and get "
-                "a field. Send other records past by a predicate."
+                f"A key of topic {topic} is {what}, but only structs with a schema can be renamed and get a field. "
+                "Exclude other records by a predicate."
             )
         more = {} if self._field is None else {self._field: self._origin_of(topic)}
         own = copied([items[row] for row in present], defaults)
@@ -178,7 +179,7 @@ class ToLogicalTopicRouter(Transformation):
         if self._field is not None:
             if self._field in fields:
                 raise DataError(
-                    f'The key has a field "{self._field}" already. Choose another name with key.field.name.'
+                    f'The key already has a field "{self._field}". Choose another name with key.field.name.'
                 )
             fields[self._field] = STRING
         return schema.replace(fields=fields, name=self._adjust(f"{topic}.Key"), default=None)
@@ -205,7 +206,7 @@ class ToLogicalTopicRouter(Transformation):
         present = [row for row, item in enumerate(items) if item is not None]
         events = [items[row] for row in present]
         if any(not isinstance(event, dict) for event in events):
-            raise DataError(f"A value of the schema {schema.name} is no struct.")
+            raise DataError(f"A value with the schema {schema.name} is not a struct.")
         if defaults or of_rows:
             events = copied(events, defaults)
         for name, found in of_rows.items():
@@ -219,14 +220,14 @@ class ToLogicalTopicRouter(Transformation):
         fields = {field.name: field.schema for field in schema.fields}
         if row is not None:
             if row.type is not Type.STRUCT:
-                raise SchemaError(f"The rows of the envelope {schema.name} are no structs but {row.type.name}.")
+                raise SchemaError(f"The rows of the envelope {schema.name} are {row.type.name}, not structs.")
             new_row = row.replace(name=self._adjust(f"{topic}.Value"), default=None)
             fields |= dict.fromkeys((name for name in _ROWS if name in fields), new_row)
         return schema.replace(fields=fields, name=self._adjust(f"{topic}.Envelope"), default=None)
 
 
 class ByLogicalTableRouter(ToLogicalTopicRouter):
-    """The older name of ToLogicalTopicRouter, with another name for the field of the key."""
+    """The older name of ToLogicalTopicRouter, with another default for key.field.name."""
 
     settings = (
         ToLogicalTopicRouter.settings.replaced("key.field.name", default="__dbz__physicalTableIdentifier")
@@ -235,14 +236,14 @@ class ByLogicalTableRouter(ToLogicalTopicRouter):
             "logical.table.cache.size",
             default=16,
             importance="LOW",
-            doc="The older name of logical.destination.cache.size. It is without effect.",
+            doc="The older name of logical.destination.cache.size. Has no effect.",
         )
     )
 
 
 def _usable(topic: str, new: str | None) -> str | None:
     if new == "":
-        log.warning("topic.replacement makes an empty name of topic %s; its records stay in it.", topic)
+        log.warning("topic.replacement gives topic %s an empty name; its records keep their topic.", topic)
     return new or None
 
 

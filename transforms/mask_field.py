@@ -44,10 +44,10 @@ _NUMBER = re.compile(r"[-+]?(\d+(?:\.\d*)?|\.\d+)([eE][-+]?\d+)?")
 
 
 class MaskField(FieldsTransformation):
-    """Puts an empty value of the same type, or a replacement, in place of the values of fields.
+    """Replaces the values of fields by an empty value of the same type, or by a replacement.
 
-    Nulls stay null. Texts become "", numbers 0, dates 1970-01-01, lists and maps empty; a replacement is for texts and
-    numbers alone.
+    Nulls stay null. Strings become "", numbers 0, dates 1970-01-01, lists and maps empty. A replacement is for strings
+    and numbers only.
     """
 
     purpose = "masking fields"
@@ -59,8 +59,8 @@ class MaskField(FieldsTransformation):
                 default=None,
                 importance="LOW",
                 validator=settings.non_empty,
-                doc="The replacement for the values, which then must be texts or numbers. Default: 0, an empty text, "
-                "false, 1970-01-01.",
+                doc="The replacement for the values, which must then be strings or numbers. Default: 0, an empty "
+                "string, false, 1970-01-01.",
             ),
         )
         | DEFAULTS
@@ -75,7 +75,7 @@ class MaskField(FieldsTransformation):
 
     def convert(self, schema: Schema | None, value: Any) -> SchemaAndValue:
         if value is None:
-            raise DataError("Null cannot be masked. Keep tombstones away by a predicate: RecordIsTombstone, negated.")
+            raise DataError("Null cannot be masked. Exclude tombstones by a predicate: RecordIsTombstone, negated.")
         return super().convert(schema, value)
 
     def convert_column(self, schema: Schema | None, items: list[Any]) -> Values:
@@ -93,7 +93,7 @@ class MaskField(FieldsTransformation):
         def items(structs: list[Struct]) -> list[Struct]:
             copies = copied(structs, defaults)
             for name, field in schemas.items():
-                # Asked for only where there is a value: not every type can be masked.
+                # Only made where there is a value: not every type can be masked.
                 mask = masks.of(field) if any(copy.get(name) is not None for copy in copies) else None
                 if isinstance(mask, list | dict):
                     for copy in copies:
@@ -127,7 +127,7 @@ def _mask_column(column: FieldColumn, mask: Any) -> Any:
         import pyarrow.compute as pc
 
         array = column.array
-        # A decimal of another scale would get that of the column.
+        # In Arrow a decimal of another scale would be rescaled to that of the column.
         if not isinstance(mask, Decimal) or mask.as_tuple().exponent == -logical.scale_of(column.schema):
             masks = pa.repeat(pa.scalar(mask, array.type), len(array))
             return masks if array.null_count == 0 else pc.if_else(array.is_valid(), masks, pa.scalar(None, array.type))
@@ -145,7 +145,7 @@ def _by_type(fields: list[str], masks: _Masks, structs: list[Struct]) -> list[St
 
 
 class _Masks(dict[type, Any]):
-    """What stands in place of a schemaless value, by its type; `of` says it for a field's schema."""
+    """The masks of schemaless values by type; `of` returns the mask for a field's schema."""
 
     def __init__(self, replacement: str | None) -> None:
         super().__init__({} if replacement is not None else _EMPTY)
@@ -154,13 +154,13 @@ class _Masks(dict[type, Any]):
     def __missing__(self, kind: type) -> Any:
         if self._replacement is None:
             if kind is list or kind is dict:
-                return kind()  # a new one each time: somebody may change it
+                return kind()  # a new one each time: a caller may change it
             raise DataError(f"A value of type {kind.__name__} cannot be masked.")
         mask = self[kind] = self._replaced(kind, Type.FLOAT64 if kind is float else Type.INT64)
         return mask
 
     def of(self, schema: Schema) -> Any:
-        """What stands in place of values of a field."""
+        """The mask for the values of a field."""
         kind = logical.python_type(schema) or _KINDS.get(schema.type)
         if kind is None:
             raise DataError(f"A {schema.type.name} cannot be masked.")
@@ -172,9 +172,9 @@ class _Masks(dict[type, Any]):
         if kind is str:
             return text
         if kind not in (int, float, Decimal):
-            raise DataError(f"A {kind.__name__} cannot be replaced by a text. Mask it without a replacement.")
+            raise DataError(f"A {kind.__name__} cannot be masked by a replacement. Mask it without one.")
         if not _NUMBER.fullmatch(text):
-            raise DataError(f'The replacement "{text}" is not a number, and the field to be masked holds one.')
+            raise DataError(f'The replacement "{text}" is not a number, but the field to mask holds one.')
         number = Decimal(text)
         if kind is float:
             found = 0.0 if number.is_zero() else float(text)  # a decimal has no negative zero
@@ -183,7 +183,7 @@ class _Masks(dict[type, Any]):
 
 
 def _wrapped(number: Decimal, bits: int) -> int:
-    """The lowest bits of a number's whole part, as Java's narrowing has them."""
+    """The lowest bits of a number's whole part, as in Java's narrowing conversion."""
     exponent = number.as_tuple().exponent
     assert isinstance(exponent, int)
     if exponent >= bits or number.adjusted() < 0:

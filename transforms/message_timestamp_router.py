@@ -1,4 +1,4 @@
-"""Send records to topics by a time in their value, as Confluent's MessageTimestampRouter does.
+"""Route records to topics by a time in their value, as Confluent's MessageTimestampRouter does.
 
 https://docs.confluent.io/platform/current/connect/transforms/messagetimestamprouter.html
 """
@@ -21,10 +21,10 @@ _MOST_NAMES = 10_000
 
 
 class MessageTimestampRouter(Transformation):
-    """Gives each record a topic made of its own topic and of the first of some fields that is there, in UTC.
+    """Builds each record's topic from its own topic and the time in the first of some fields that is set, in UTC.
 
-    The values of a batch are read as columns. Confluent's takes maps without a schema only; here structs have fields
-    too, and fields of the types Timestamp and Date need no pattern.
+    The values of a batch are read as columns. Confluent's transformation takes only maps without a schema; this one
+    takes structs too, and fields of the types Timestamp and Date need no pattern.
     """
 
     pure = True
@@ -33,25 +33,25 @@ class MessageTimestampRouter(Transformation):
             "topic.format",
             default="${topic}-${timestamp}",
             importance="HIGH",
-            doc="The new name; ${topic} and ${timestamp} in it stand for the record's topic and the time.",
+            doc="The new name. ${topic} stands for the record's topic, ${timestamp} for the time.",
         ),
         settings.String(
             "topic.timestamp.format",
             default="yyyyMMdd",
             importance="HIGH",
-            doc="How the time is written into the topic: a pattern of Java's SimpleDateFormat.",
+            doc="The format of the time in the topic: a pattern of Java's SimpleDateFormat.",
         ),
         settings.List(
             "message.timestamp.keys",
             importance="HIGH",
             validator=names,
-            doc="Fields of the value in which the time may be. The first one that is there and not null counts.",
+            doc="Fields of the value that may hold the time. The first one that exists and is not null counts.",
         ),
         settings.String(
             "message.timestamp.format",
             default="",
             importance="HIGH",
-            doc="How the time is written in the value: a pattern of Java's SimpleDateFormat. Empty: milliseconds since "
+            doc="The format of the time in the value: a pattern of Java's SimpleDateFormat. Empty: milliseconds since "
             "1970.",
         ),
     )
@@ -78,7 +78,7 @@ class MessageTimestampRouter(Transformation):
         return batch if topics == old else batch.with_columns(topics=Plain(topics))
 
     def _found(self, values: Values) -> list[Any]:
-        """For each value the time as it is written there."""
+        """The time in each value, as it is written there."""
         columns = values.struct_columns
         if columns is not None:
             held = [columns.field(name) for name in self._fields if columns.struct.field(name) is not None]
@@ -89,8 +89,8 @@ class MessageTimestampRouter(Transformation):
                 if not isinstance(item, dict):
                     what = "null" if item is None else type(item).__name__
                     raise DataError(
-                        f"Only structs and maps have fields with a time (message.timestamp.keys), and this value is "
-                        f"{what}. Keep tombstones away by a predicate: RecordIsTombstone."
+                        f"Only structs and maps have fields with a time (message.timestamp.keys), but this value is "
+                        f"{what}. Exclude tombstones by a predicate: RecordIsTombstone."
                     )
             schema = values.schemas[0]
             candidates = [
@@ -126,8 +126,8 @@ class MessageTimestampRouter(Transformation):
         if self._read is not None:
             if not isinstance(value, str):
                 raise DataError(
-                    f"The time in the value (message.timestamp.keys) is {type(value).__name__}, and "
-                    "message.timestamp.format reads texts. Leave it empty for milliseconds since 1970."
+                    f"The time in the value (message.timestamp.keys) is {type(value).__name__}, but "
+                    "message.timestamp.format is for strings. Leave it empty for milliseconds since 1970."
                 )
             try:
                 return self._read.parse(value)
@@ -138,7 +138,7 @@ class MessageTimestampRouter(Transformation):
         if isinstance(value, str) and value.removeprefix("-").isdecimal() and value.isascii() and len(value) < 20:
             return int(value)
         raise DataError(
-            "The time in the value (message.timestamp.keys) is no whole number of milliseconds since 1970. Set "
+            "The time in the value (message.timestamp.keys) is not a whole number of milliseconds since 1970. Set "
             "message.timestamp.format to its pattern, such as yyyy-MM-dd'T'HH:mm:ss.SSS'Z'."
         )
 

@@ -1,7 +1,7 @@
-"""Transformations of keys or of values: what they all have in common.
+"""The common base of transformations of keys or of values.
 
-Kafka Connect has each of them twice, `Cast$Key` and `Cast$Value`. So has a module here: an abstract class that knows
-how, and two heirs, of which that for keys says where::
+Kafka Connect has each of them twice, `Cast$Key` and `Cast$Value`. So does a module here: a base class that does the
+work, and two subclasses::
 
     class Cast(PartTransformation): ...
     class CastKey(Cast):
@@ -25,10 +25,10 @@ B = TypeVar("B", bound=Batch[Any])
 
 
 class PartTransformation(Transformation):
-    """Changes the key or the value of each record, and looks at nothing else of it.
+    """Changes the key or the value of each record, and depends on nothing else.
 
-    `convert` is the truth. `convert_column` and `convert_arrow` do the same for all rows of one schema at once, and
-    are only there to be fast. All three are pure.
+    `convert` is the reference. `convert_column` and `convert_arrow` do the same for all rows of one schema at once, for
+    speed. All three are pure.
 
     Attributes:
         part: which column it changes.
@@ -41,22 +41,22 @@ class PartTransformation(Transformation):
     def convert(self, schema: Schema | None, value: Any) -> SchemaAndValue:
         """The new schema and value. Never change the value itself.
 
-        Make what depends on the schema alone once for each schema, not for each value.
+        Compute what depends only on the schema once for each schema, not for each value.
 
         Raises:
-            DataError: the value is not one for this transformation.
+            DataError: the transformation does not apply to this value.
         """
 
     def convert_column(self, schema: Schema | None, items: list[Any]) -> Values:
-        """The same for values of one schema, nulls among them. Do not change the list."""
+        """The same for values of one schema, which may be null. Do not change the list."""
         convert = self.convert
         return collect([convert(schema, item) for item in items])
 
     def convert_arrow(self, column: StructColumns) -> Values | None:
-        """The same for structs held field by field; no row is null. None: not in this form, take `convert_column`.
+        """The same for structs held field by field; no row is null. None: use `convert_column` instead.
 
-        What does not change is passed on as it is (`column.fields`), what does is had in Arrow (`column.column(name)`)
-        or as a list (`column.field(name).items`). `NoArrowForm` may be let through: it means None.
+        Pass unchanged fields on as they are (`column.fields`). Read others from Arrow (`column.column(name)`) or as a
+        list (`column.field(name).items`). Raising `NoArrowForm` means None.
         """
         return None
 

@@ -1,21 +1,21 @@
-r"""Field paths: how a setting names a field, also one inside of another (KIP-821).
+r"""Field paths: how a setting names a field, also a nested one (KIP-821).
 
-`field.syntax.version` says how names are read:
+`field.syntax.version` decides how names are read:
 
-V1  a name is the name of a field at the top, whatever is in it. The default, as in Kafka Connect.
-V2  dots lead into structs and maps: ``address.city``. A name with dots in it stands between backticks:
-    ``order.`unit.price` ``. Between backticks a backtick that is followed by a dot or by the end closes the name,
-    unless a backslash stands before it: ``\```. Everywhere else a backtick and a backslash are characters like others.
+V1  a name is the name of a top-level field, whatever it contains. The default, as in Kafka Connect.
+V2  dots lead into structs and maps: ``address.city``. A name that contains dots is put between backticks:
+    ``order.`unit.price` ``. A backtick followed by a dot or by the end closes the name, unless a backslash is before
+    it: ``\```. Everywhere else backticks and backslashes are ordinary characters.
 
-Kafka Connect has V2 for ExtractField only; here every transformation that names fields has it. A transformation
+Kafka Connect supports V2 only for ExtractField; here every transformation that names fields does. A transformation
 
 1. declares `settings = define(...) | SYNTAX`,
 2. reads each name in `configure` with `path = parse(name, config[VERSION], key)`: a tuple of names, never empty,
 3. looks fields up with `schema_at`, `values_at` (of Python values) and `column_at` (of structs held field by field),
 4. changes fields, also nested ones, as `transforms.fields` describes.
 
-Looking up follows Java's rule: a value that is missing or null on the way gives null; a way through something that is
-no struct or map is a `DataError`.
+Looking up follows Java's rule: a missing or null value on the path gives null; a path through something that is not a
+struct or map is a `DataError`.
 
 https://cwiki.apache.org/confluence/display/KAFKA/KIP-821%3A+Connect+Transforms+support+for+nested+structures
 """
@@ -37,14 +37,14 @@ Path = tuple[str, ...]
 
 VERSION: Final = "field.syntax.version"
 
-#: What a transformation that names fields adds to its settings.
+#: The setting that a transformation adds if it names fields.
 SYNTAX: Final = settings.define(
     settings.String(
         VERSION,
         default="V1",
         importance="HIGH",
-        doc="How fields are named. V1: a name is a field at the top. V2: dots lead into structs and maps, as in "
-        "address.city; a name with dots in it stands between backticks.",
+        doc="How fields are named. V1: a name is a top-level field. V2: dots lead into structs and maps, as in "
+        "address.city; a name that contains dots is put between backticks.",
         validator=settings.one_of("V1", "V2", ignore_case=True),
     )
 )
@@ -54,12 +54,12 @@ def parse(text: str, version: str, key: str) -> Path:
     """The path that a user wrote.
 
     Args:
-        text: what is written.
+        text: the path as written.
         version: the value of `field.syntax.version`.
-        key: the setting in which it is written, for the message.
+        key: the setting that holds it, for the message.
 
     Raises:
-        ConfigError: backticks do not come in pairs, or (V2) nothing is written.
+        ConfigError: a backtick is not closed, or (V2) the text is empty.
     """
     if version.upper() == "V1":
         return (text,)
@@ -93,18 +93,18 @@ def _between_backticks(text: str, opened: int, key: str) -> tuple[str, int]:
             return name + part, at
     raise ConfigError(
         key,
-        f'the backtick at position {opened} of "{text}" has no partner before a dot or the end. '
+        f'the backtick at position {opened} of "{text}" is not closed before a dot or the end. '
         "Close it, or write a backslash before it.",
     )
 
 
 def written(path: Path) -> str:
-    """A path as a message shows it."""
+    """A path as messages show it."""
     return ".".join(f"`{name}`" if "." in name and len(path) > 1 else name for name in path)
 
 
 def by_parent(paths: Iterable[Path]) -> dict[Path, list[str]]:
-    """The last names of paths, gathered by what stands before them; () for fields at the top."""
+    """The last names of paths, grouped by the path of their parent; () for top-level fields."""
     found: dict[Path, list[str]] = {}
     for path in paths:
         found.setdefault(path[:-1], []).append(path[-1])
@@ -118,7 +118,7 @@ def schema_at(schema: Schema, path: Path) -> Schema | None:
     """The schema of a field; None when there is no such field.
 
     Raises:
-        DataError: the path leads through something that is no struct.
+        DataError: the path leads through something that is not a struct.
     """
     found: Schema | None = schema
     for name in path:
@@ -126,7 +126,7 @@ def schema_at(schema: Schema, path: Path) -> Schema | None:
             return None
         if found.type is not Type.STRUCT:
             raise DataError(
-                f'The path {written(path)} looks for "{name}" in {found.type.name}, and only a STRUCT has fields.'
+                f'The path {written(path)} looks for "{name}" in {found.type.name}, but only a STRUCT has fields.'
             )
         field = found.field(name)
         found = field.schema if field is not None else None
@@ -136,18 +136,18 @@ def schema_at(schema: Schema, path: Path) -> Schema | None:
 def values_at(
     schema: Schema | None, items: list[Any], path: Path, *, replace_null: bool = True, struct_defaults: bool = True
 ) -> list[Any]:
-    """What each of the values has at a path; None where it, or what leads to it, is missing or null.
+    """The value at a path in each of the values; None where it, or a parent of it, is missing or null.
 
     Args:
         schema: of the values; None for schemaless ones.
         items: dicts and nulls.
         path: with a schema one for which `schema_at` finds a field.
-        replace_null: give the default of the field's schema in place of null (`replace.null.with.default`).
-        struct_defaults: whether a struct on the way that is null is its own default, as it is in Java's ExtractField
-            whatever `replace_null` says.
+        replace_null: whether to return the default of the field's schema for null (`replace.null.with.default`).
+        struct_defaults: whether a null struct on the path is replaced by its default. Java's ExtractField always does
+            that, whatever `replace_null` is.
 
     Raises:
-        DataError: something on the way is no struct or map.
+        DataError: something on the path is not a struct or map.
     """
     above = schema if struct_defaults else None
     for name in path[:-1]:
@@ -190,12 +190,12 @@ def column_at(
 
     Args:
         column: structs.
-        path: from them; one for which `schema_at` finds a field.
+        path: one for which `schema_at` finds a field.
         replace_null: as in `values_at`.
         struct_defaults: as in `values_at`.
 
     Raises:
-        NoArrowForm: a default has none.
+        NoArrowForm: a default cannot be represented in Arrow.
     """
     top = column.field(path[0])
     if len(path) == 1 and (not replace_null or top.schema.default is None):
@@ -207,7 +207,7 @@ def column_at(
     above = top.schema
     for name in path[1:]:
         if struct_defaults and above.default is not None:
-            # Rare enough to be done one by one.
+            # Rare, so it is done row by row.
             rows = values_at(column.struct, column.to_list(), path, replace_null=replace_null)
             return FieldColumn(schema, rows)
         above = _member(above, name)

@@ -1,4 +1,4 @@
-"""Predicates: which records a transformation is for (KIP-585).
+"""Predicates: which records a transformation applies to (KIP-585).
 
 https://kafka.apache.org/documentation/#connect_predicates
 """
@@ -15,10 +15,10 @@ from transforms.topics import regular_expression
 
 
 class HasHeaderKey(Predicate):
-    """True for records with at least one header of the name."""
+    """True for records with at least one header of this name."""
 
     settings = settings.define(
-        settings.String("name", validator=settings.non_empty, doc="The name of the header, exactly.")
+        settings.String("name", validator=settings.non_empty, doc="The exact name of the header.")
     )
 
     def configure(self, config: Config) -> None:
@@ -56,10 +56,10 @@ def _pattern(name: str, value: str) -> None:
 
 
 class TopicNameMatches(Predicate):
-    """True for records whose whole topic the pattern takes in."""
+    """True for records whose whole topic name matches the pattern."""
 
     settings = settings.define(
-        settings.String("pattern", validator=_pattern, doc="Java's regular expression; it must match the whole name.")
+        settings.String("pattern", validator=_pattern, doc="Java regular expression; it must match the whole name.")
     )
 
     def configure(self, config: Config) -> None:

@@ -1,4 +1,4 @@
-"""Send records to another topic by a regular expression: RegexRouter.
+"""Route records to another topic by a regular expression: RegexRouter.
 
 https://kafka.apache.org/documentation/#org.apache.kafka.connect.transforms.RegexRouter
 """
@@ -15,9 +15,9 @@ B = TypeVar("B", bound=Batch[Any])
 
 
 class RegexRouter(Transformation):
-    """Gives the topics that a pattern takes in whole a new name; the others stay as they are.
+    """Renames the topics whose whole name matches a pattern; the others stay as they are.
 
-    Pattern and replacement are Java's: `$1` and `${name}` stand for groups.
+    Pattern and replacement have Java's syntax: `$1` and `${name}` stand for groups.
     """
 
     pure = True
@@ -26,13 +26,13 @@ class RegexRouter(Transformation):
             "regex",
             importance="HIGH",
             validator=regular_expression,
-            doc="Java's regular expression for the topics to rename. It must match the whole name; other topics stay "
+            doc="Java regular expression for the topics to rename. It must match the whole name; other topics stay "
             "unchanged.",
         ),
         settings.String(
             "replacement",
             importance="HIGH",
-            doc="The new name. $1 stands for the match of the first group, ${name} for that of a named one.",
+            doc="The new name. $1 stands for the match of the first group, ${name} for that of a named group.",
         ),
     )
 

@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
 def _no_empty(name: str, value: list[str]) -> None:
     if "" in value:
-        raise ValueError("has an empty entry. Remove the comma too many.")
+        raise ValueError("has an empty entry. Remove the extra comma.")
 
 
 def _pairs(name: str, value: list[str]) -> None:
     for item in value:
         new = item.partition(":")[2]
         if not new or ":" in new:
-            raise ValueError(f'"{item}" is no pair of an old and a new name. Write old:new.')
+            raise ValueError(f'"{item}" is not a pair of an old and a new name. Write old:new.')
 
 
 class _Names(NamedTuple):
-    """What becomes of the fields of one struct. `keep` is None for all of them."""
+    """The changes of the fields of one struct. `keep` is None to keep all of them."""
 
     drop: frozenset[str]
     keep: Mapping[str, None] | None
@@ -43,17 +43,17 @@ class _Names(NamedTuple):
 
 
 class ReplaceField(FieldsTransformation):
-    """Drops the excluded fields, keeps the included ones (all, if none is), and renames what is left.
+    """Drops the excluded fields, keeps the included ones (all, if none is named), and renames the rest.
 
-    All three speak of the names that fields have before. With paths: a new name is a name, no path, and the field stays
-    where it is; including a field inside of another keeps nothing else of that one; what is nested changes first.
+    All three settings use the names before renaming. With paths: a new name is a plain name and the field stays where
+    it is; including a nested field drops the other fields of its parent; nested fields change first.
     """
 
     settings = (
         settings.define(
             settings.List("exclude", default=[], doc="Fields to drop. Overrides include.", validator=_no_empty),
             settings.List("include", default=[], doc="Fields to keep. Empty keeps all.", validator=_no_empty),
-            settings.List("renames", default=[], doc="Fields to rename: old:new, and so on.", validator=_pairs),
+            settings.List("renames", default=[], doc="Fields to rename: old:new,old2:new2.", validator=_pairs),
         )
         | DEFAULTS
         | SYNTAX
@@ -71,7 +71,7 @@ class ReplaceField(FieldsTransformation):
             drop.setdefault(tuple(parent), set()).add(last)
         included = dict.fromkeys(parse(name, version, "include") for name in config["include"])
         for path in included:
-            if not any(path[:end] in included for end in range(1, len(path))):  # else it is kept with all around it
+            if not any(path[:end] in included for end in range(1, len(path))):  # else its parent is kept as a whole
                 for end in range(len(path)):
                     keep.setdefault(path[:end], {})[path[end]] = None
         for pair in config["renames"]:
@@ -80,7 +80,7 @@ class ReplaceField(FieldsTransformation):
             new = parse(written.strip(), version, "renames")
             if len(new) > 1:
                 raise ConfigError(
-                    "renames", f'"{written}" is a path, and a field stays where it is. Write its new name.'
+                    "renames", f'"{written}" is a path, but a field stays where it is. Write only its new name.'
                 )
             renames.setdefault(tuple(parent), {})[last] = new[0]
         self.changes = {
@@ -123,14 +123,14 @@ def _replaced(names: _Names, absent: list[tuple[str, Any]], structs: list[Struct
                 struct[name] = default
     if not names.renames or _renamed(changed, names.renames):
         return changed
-    # Two fields get the same name, or swap theirs: the later one stays, whatever the order of the settings.
+    # Two fields get the same name, or swap names: the later field wins, whatever the order of the settings.
     again = _replaced(names._replace(renames={}), absent, structs)
     ordered = [{n: new[n] for n in old if n in new} | new for old, new in zip(structs, again, strict=True)]
     return [{names.renames.get(name, name): value for name, value in struct.items()} for struct in ordered]
 
 
 def _picked(structs: list[Struct], kept: list[str]) -> list[Struct]:
-    """New structs with these fields, those that are there."""
+    """New structs with those of these fields that exist."""
     picked: list[Struct] = [{} for _ in structs]
     try:
         for name in kept:
@@ -142,7 +142,7 @@ def _picked(structs: list[Struct], kept: list[str]) -> list[Struct]:
 
 
 def _renamed(structs: list[Struct], renames: Mapping[str, str]) -> bool:
-    """Rename in place, as long as no two fields meet. False, and the structs are useless: they do."""
+    """Rename in place. False if two names collide; then the structs must not be used."""
     if not renames.keys().isdisjoint(renames.values()):
         return False
     size = sum(map(len, structs))
@@ -164,7 +164,7 @@ class ReplaceFieldValue(ReplaceField):
 
 
 class ReplaceNestedField(ReplaceField):
-    """Confluent's ReplaceField, which takes paths unless it is told otherwise.
+    """Confluent's ReplaceField, which takes paths by default.
 
     https://docs.confluent.io/platform/current/connect/transforms/replacefield-confluent.html
     """

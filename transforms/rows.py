@@ -1,4 +1,4 @@
-"""What is left of a batch of which groups of rows were changed and others dropped."""
+"""Putting a batch together again after some groups of rows were changed and others dropped."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def with_groups(batch: B, part: str, groups: Iterable[tuple[Sequence[int], Value
     Args:
         batch: is not changed.
         part: "values" or "keys".
-        groups: ascending rows of the batch and what they hold now. No row is in two of them.
+        groups: ascending row numbers of the batch, and the new values of these rows. No row is in two groups.
     """
     kept = [(rows, values) for rows, values in groups if len(rows)]
     count = sum(len(rows) for rows, _ in kept)
@@ -25,7 +25,7 @@ def with_groups(batch: B, part: str, groups: Iterable[tuple[Sequence[int], Value
         return batch.slice(0, 0)
     if count == len(batch):
         return batch.with_columns(**{part: _joined(count, kept)})
-    # What is replaced is not worth taking.
+    # The column is replaced anyway, so its rows need not be selected.
     bare = batch.with_columns(**{part: Values.nulls(len(batch))})
     if len(kept) == 1:
         return bare.take(kept[0][0]).with_columns(**{part: kept[0][1]})

@@ -1,7 +1,7 @@
-"""Hold records to a schema: SchemaContract.
+"""Check records against a schema: SchemaContract.
 
-What happens to a record that does not keep to it is said as dlt's schema contracts say it: evolve, freeze,
-discard_value, discard_row. https://dlthub.com/docs/general-usage/schema-contracts
+The modes for records that violate it are those of dlt's schema contracts: evolve, freeze, discard_value, discard_row.
+https://dlthub.com/docs/general-usage/schema-contracts
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ B = TypeVar("B", bound=Batch[Any])
 
 
 class Mode(enum.Enum):
-    """What becomes of a record, or a field of it, that does not keep to the contract."""
+    """What to do with a record, or one of its fields, that violates the contract."""
 
     EVOLVE = "evolve"
     FREEZE = "freeze"
@@ -44,7 +44,7 @@ def _per_field(name: str, value: list[str]) -> None:
         field, _, mode = entry.rpartition(":")
         if not field or mode.strip() not in _MODES:
             raise ValueError(
-                f'"{entry}" is no field with its mode. Write amount:freeze; modes are {", ".join(_MODES)}.'
+                f'"{entry}" is not a field with a mode. Write amount:freeze; modes are {", ".join(_MODES)}.'
             )
 
 
@@ -53,14 +53,14 @@ class _Dropped(Exception):
 
 
 class _Rules(NamedTuple):
-    """What is checked of values of one schema, or without one.
+    """The checks of values of one schema, or without one.
 
     Attributes:
-        schema: that the values get.
-        drop: fields to take away.
+        schema: the schema that the values get.
+        drop: fields to remove.
         null: fields that become null.
-        required: fields in which null is missing, and what it means then.
-        refusal: why no value of this schema passes: an error, or dropped without one.
+        required: fields that must not be null, and the mode if they are.
+        refusal: what to raise if no value of this schema passes: an error, or `_Dropped`.
     """
 
     schema: Schema | None
@@ -73,7 +73,7 @@ class _Rules(NamedTuple):
 class SchemaContract(Transformation):
     """Checks records against a declared schema, or against that of the first record of each topic.
 
-    It is a guard, not a converter: what keeps to the contract passes as it is, with its own schema. Null keys and
+    It checks and does not convert: records that keep the contract pass unchanged, with their own schema. Null keys and
     values pass.
     """
 
@@ -86,41 +86,41 @@ class SchemaContract(Transformation):
             importance="HIGH",
             width="LONG",
             validator=lambda _, content: content and _declared(content) and None,
-            doc="The contract: a struct schema in the form it has in JsonConverter's envelope.",
+            doc="The contract: a struct schema, as in JsonConverter's envelope.",
         ),
         settings.Boolean(
             "learn",
             default=False,
-            doc="Whether the first record with a schema, of each topic, makes the contract. It is in the task's "
-            "memory: after a restart the next record makes another one.",
+            doc="Whether the first record with a schema in each topic sets the contract. It is kept in the task's "
+            "memory: after a restart the next record sets a new one.",
         ),
         settings.String(
             "new.fields",
             default="evolve",
             importance="HIGH",
             validator=settings.one_of(*_MODES),
-            doc="A field that the contract does not have: evolve (it passes), freeze (the record fails), discard_value "
-            "(the field is dropped), discard_row (the record is dropped).",
+            doc="For a field that the contract does not have: evolve (pass it), freeze (fail the record), "
+            "discard_value (drop the field), discard_row (drop the record).",
         ),
         settings.String(
             "type.changes",
             default="freeze",
             importance="HIGH",
             validator=settings.one_of(*_MODES),
-            doc="A value that the contract's type does not hold: the same; discard_value makes it null.",
+            doc="For a value that does not fit the contract's type: as in new.fields, but discard_value makes it null.",
         ),
         settings.String(
             "missing.fields",
             default="freeze",
             importance="HIGH",
             validator=settings.one_of(*_MISSING_MODES),
-            doc="A required field without a value: evolve, freeze or discard_row.",
+            doc="For a required field without a value: evolve, freeze or discard_row.",
         ),
         settings.List(
             "fields",
             default=[],
             validator=_per_field,
-            doc="Another mode for single fields, whatever is wrong with them: amount:freeze,note:discard_value.",
+            doc="Modes for single fields, for any violation: amount:freeze,note:discard_value.",
         ),
     )
 
@@ -128,8 +128,8 @@ class SchemaContract(Transformation):
         self._contract: Schema | None = _declared(config["schema.content"]) if config["schema.content"] else None
         self._learn: bool = config["learn"]
         if self._learn == (self._contract is not None):
-            raise ConfigError("schema.content", "or learn=true says what the contract is. Write one of the two.")
-        # What was learned is remembered: records are then run one by one.
+            raise ConfigError("schema.content", "or learn=true must define the contract. Set exactly one of them.")
+        # A learned contract is state, so records then run one by one.
         self.__dict__["pure"] = not self._learn
         self._learned: dict[str, Schema] = {}
         self._new = Mode(config["new.fields"])
@@ -169,7 +169,7 @@ class SchemaContract(Transformation):
         )
 
     def _column(self, contract: Schema, values: Values) -> tuple[Sequence[int], Values]:
-        """The rows of one schema that stay, and what they hold."""
+        """The rows of one schema that stay, and their values."""
         schema = values.schemas[0]
         columns = values.struct_columns
         if schema is not None and columns is not None:
@@ -190,7 +190,7 @@ class SchemaContract(Transformation):
             found.append(new)
         if len(kept) == len(values) and schema_of_all is schema and all(map(_is, found, values.to_list())):
             return kept, values
-        # Nulls that stand beside changed structs get their schema, if that takes null.
+        # Nulls beside changed structs keep their old schema.
         nulls = [place for place, value in enumerate(found) if value is None]
         if nulls and schema_of_all is not schema:
             return kept, _beside(found, schema_of_all, nulls, schema)
@@ -217,12 +217,12 @@ class SchemaContract(Transformation):
             }
         for name, mode in rules.required:
             if value.get(name) is None:
-                self._act(mode, f'the field "{name}" is required and has no value')
+                self._act(mode, f'the required field "{name}" has no value')
         return rules.schema, value
 
     def _schemaless(self, contract: Schema, value: Any) -> Any:
         if not isinstance(value, dict):
-            self._act(self._whole(), f"it is {type(value).__name__} where the contract says struct")
+            self._act(self._whole(), f"the value is {type(value).__name__}, but the contract is a struct")
             return value
         changed: dict[str, Any] = value
         tests, required = self._tests(contract)
@@ -241,7 +241,7 @@ class SchemaContract(Transformation):
                     changed = {**changed, name: None}
         for name in required:
             if changed.get(name) is None:
-                self._act(self._mode_of_missing(name), f'the field "{name}" is required and has no value')
+                self._act(self._mode_of_missing(name), f'the required field "{name}" has no value')
         return changed
 
     def _mode(self, name: str, otherwise: Mode) -> Mode:
@@ -252,7 +252,7 @@ class SchemaContract(Transformation):
         return self._missing if mode is Mode.DISCARD_VALUE else mode  # a value that is missing cannot be discarded
 
     def _whole(self) -> Mode:
-        """The mode for what is no struct at all: without its value nothing is left of the record."""
+        """The mode for a value that is not a struct: without its value nothing is left of the record."""
         return Mode.DISCARD_ROW if self._types is Mode.DISCARD_VALUE else self._types
 
     def _act(self, mode: Mode, problem: str) -> bool:
@@ -261,28 +261,28 @@ class SchemaContract(Transformation):
         if refusal is not None:
             raise refusal
         if mode is Mode.DISCARD_VALUE:
-            self._say(problem, "It is discarded")
+            self._say(problem, "The value is discarded")
         return mode is Mode.DISCARD_VALUE
 
     def _refusal(self, mode: Mode, problem: str) -> Exception | None:
         if mode is Mode.FREEZE:
-            return DataError(f"The contract is not kept: {problem}.")
+            return DataError(f"The record violates the contract: {problem}.")
         if mode is Mode.DISCARD_ROW:
             self._say(problem, "Such records are dropped")
             return _Dropped()
         return None
 
     def _say(self, problem: str, what: str) -> None:
-        """Once for each problem: what is discarded is not to vanish without a word."""
+        """Log each problem once, so that nothing is discarded silently."""
         if problem not in self._said and len(self._said) < 1000:
             self._said.add(problem)
-            log.warning("The contract is not kept: %s. %s; this is said once.", problem, what)
+            log.warning("A record violates the contract: %s. %s; this is logged once.", problem, what)
 
     # One schema.
 
     def _make_rules(self, contract: Schema, schema: Schema) -> _Rules:
         if schema.type is not Type.STRUCT:
-            problem = f"it is {widening.type_name(schema)} where the contract says struct"
+            problem = f"the value is {widening.type_name(schema)}, but the contract is a struct"
             return _Rules(schema, refusal=self._refusal(self._whole(), problem))
         drop: set[str] = set()
         null: set[str] = set()
@@ -300,7 +300,7 @@ class SchemaContract(Transformation):
                     del members[field.name]
             elif not _holds(mine.schema, field.schema):
                 mode = self._mode(field.name, self._types)
-                types = f"{widening.type_name(field.schema)} where the contract says {widening.type_name(mine.schema)}"
+                types = f"{widening.type_name(field.schema)}, but the contract says {widening.type_name(mine.schema)}"
                 problems.append((mode, f'the field "{field.name}" is {types}'))
                 if mode is Mode.DISCARD_VALUE:
                     null.add(field.name)
@@ -311,7 +311,7 @@ class SchemaContract(Transformation):
                 required.append((mine.name, self._mode_of_missing(mine.name)))
         for mode, problem in problems:
             if mode is Mode.DISCARD_VALUE:
-                self._say(problem, "It is discarded")
+                self._say(problem, "The value is discarded")
             elif (refusal := self._refusal(mode, problem)) is not None:
                 return _Rules(schema, refusal=refusal)
         wanted = tuple((name, mode) for name, mode in required if mode in (Mode.FREEZE, Mode.DISCARD_ROW))
@@ -332,12 +332,12 @@ class SchemaContractValue(SchemaContract):
 def _declared(content: str) -> Schema:
     schema = declared_schema(content)
     if schema.type is not Type.STRUCT:
-        raise ConfigError("schema.content", "holds no struct. A contract names fields.")
+        raise ConfigError("schema.content", "is not a struct. A contract must name fields.")
     return schema
 
 
 def _holds(mine: Schema, other: Schema) -> bool:
-    """Whether the contract's field takes all values of another schema, null at its top left aside."""
+    """Whether the contract's field holds all values of another schema; null at the top level is not checked."""
     if not widening.holds(mine, other):
         return False
     if mine.type is Type.STRUCT and other.type is Type.STRUCT:
@@ -355,7 +355,7 @@ def _holds(mine: Schema, other: Schema) -> bool:
 
 
 def _tests(contract: Schema) -> tuple[dict[str, Callable[[Any], bool]], list[str]]:
-    """For each field a quick test whether a value is one of its type, and the names of those that are required."""
+    """For each field a quick test of a value's type, and the names of the required fields."""
     tests = {field.name: _test(field.schema) for field in contract.fields}
     return tests, [field.name for field in contract.fields if is_required(field.schema)]
 
@@ -380,16 +380,16 @@ def _test(schema: Schema) -> Callable[[Any], bool]:
 
 
 def _misfit(schema: Schema, value: Any) -> str | None:
-    """Why a value is none of the contract's type; None when it is."""
+    """Why a value does not fit the contract's type; None when it does."""
     try:
         validate(schema, value)
     except SchemaError:
-        said = f"is {type(value).__name__} where the contract says {widening.type_name(schema)}"
+        message = f"is {type(value).__name__}, but the contract says {widening.type_name(schema)}"
         if isinstance(value, int | list | dict) and not isinstance(value, bool):
-            said = f"does not fit the contract's {widening.type_name(schema)}"
-        return said
+            message = f"does not fit the contract's {widening.type_name(schema)}"
+        return message
     expected = logical.python_type(schema)
-    return None if expected is None or isinstance(value, expected) else f"is no {expected.__name__}"
+    return None if expected is None or isinstance(value, expected) else f"is not a {expected.__name__}"
 
 
 def _without(columns: StructColumns, rules: _Rules) -> Values:

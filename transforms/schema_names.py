@@ -1,4 +1,4 @@
-"""Names of schemas that converters take: Debezium's `schema.name.adjustment.mode`.
+"""Schema names that converters accept: Debezium's `schema.name.adjustment.mode`.
 
 https://debezium.io/documentation/reference/stable/transformations/topic-routing.html
 """
@@ -13,15 +13,15 @@ from connect import settings
 
 SETTING: Final = "schema.name.adjustment.mode"
 
-#: What a transformation that names schemas adds to its settings.
+#: The setting that a transformation adds if it names schemas.
 MODE: Final = settings.define(
     settings.String(
         SETTING,
         default="none",
         importance="LOW",
         validator=settings.one_of("none", "avro", "avro_unicode", ignore_case=True),
-        doc="How names of schemas are made fit for Avro: none (they stay), avro (other characters than letters, digits "
-        "and dots become _), avro_unicode (they, and _ itself, become _u and their number).",
+        doc="How schema names are adapted to Avro: none (unchanged), avro (characters other than letters, digits and "
+        "dots become _), avro_unicode (these characters, and _ itself, become _u and their code).",
     )
 )
 
@@ -41,7 +41,7 @@ def _underscored(name: str) -> str:
         name = f"_{name}"
     elif first == ".":
         name = f"_{name[1:]}"
-    # A character beyond the first plane is two for Java.
+    # A character outside the basic plane is two chars in Java.
     return _AVRO.sub(lambda found: "_" * len(_units(found[0])), name)
 
 

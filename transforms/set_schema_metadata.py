@@ -1,4 +1,4 @@
-"""Give the schema of keys or values another name or version: SetSchemaMetadata.
+"""Set the name or version of the schema of keys or values: SetSchemaMetadata.
 
 https://kafka.apache.org/documentation/#org.apache.kafka.connect.transforms.SetSchemaMetadata (KIP-66)
 """
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 class SetSchemaMetadata(PartTransformation):
-    """Changes the name and version of the schema, which has to be a STRUCT, and leaves everything else of it.
+    """Changes the name and version of the schema, which must be a STRUCT, and nothing else of it.
 
-    Values keep their fields; those that are null get their defaults. A null without a schema is let through.
+    Values keep their fields; null fields get their defaults. A null without a schema passes.
     """
 
     settings = (
@@ -38,7 +38,7 @@ class SetSchemaMetadata(PartTransformation):
             if config[key] is not None
         }
         if not self._changes:
-            raise ConfigError("schema.name", "neither this nor schema.version is set. Set one of them, or both.")
+            raise ConfigError("schema.name", "is not set, and neither is schema.version. Set at least one of them.")
         self._replace_null: bool = config[WITH_DEFAULTS]
         self._new_schema = lru_cache(maxsize=100)(self._change)
 
@@ -51,7 +51,7 @@ class SetSchemaMetadata(PartTransformation):
     def convert_column(self, schema: Schema | None, items: list[Any]) -> Values:
         if schema is None:
             if any(item is not None for item in items):
-                raise DataError("There is no schema of which the name or version could be set.")
+                raise DataError("The value has no schema whose name or version could be set.")
             return Values(items)
         absent = defaults_of(schema, replace_null=self._replace_null)
         if absent:
@@ -66,7 +66,7 @@ class SetSchemaMetadata(PartTransformation):
     def _change(self, schema: Schema) -> Schema:
         if schema.type is not Type.STRUCT:
             raise DataError(
-                f"Only the schema of a STRUCT can be given a name or version, and this is {schema.type.name}."
+                f"Only the schema of a STRUCT can be given a name or version, but this is {schema.type.name}."
             )
         return schema.replace(**self._changes)
 

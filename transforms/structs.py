@@ -1,4 +1,4 @@
-"""What transformations of fields share: defaults in place of nulls, and the schema around other fields."""
+"""Common parts of transformations of fields: defaults in place of nulls, and schemas with other fields."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from connect.data.struct_columns import FieldColumn
 
 WITH_DEFAULTS: Final = "replace.null.with.default"
 
-#: What a transformation that copies structs adds to its settings.
+#: The setting that a transformation adds if it copies structs.
 DEFAULTS: Final = settings.define(
     settings.Boolean(
         WITH_DEFAULTS,
         default=True,
-        doc="Whether a field that is null and has a default takes that default.",
+        doc="Whether a null field with a default takes that default.",
     )
 )
 
@@ -69,4 +69,4 @@ def names(setting: str, value: list[str]) -> None:
     if not value:
         raise ValueError("must not be empty.")
     if "" in value:
-        raise ValueError("has an empty entry. Remove the comma too many.")
+        raise ValueError("has an empty entry. Remove the extra comma.")

@@ -1,4 +1,4 @@
-"""Turn times from one form into another: TimestampConverter.
+"""Convert times between representations: TimestampConverter.
 
 https://kafka.apache.org/documentation/#org.apache.kafka.connect.transforms.TimestampConverter
 """
@@ -21,7 +21,7 @@ from transforms.paths import SYNTAX, VERSION, parse
 from transforms.structs import DEFAULTS, WITH_DEFAULTS, copied, defaults_of, schema_around, with_default
 
 _LONGEST: Final = (1 << 63) - 1
-#: How many of a unit are a millisecond, or (negative) how many milliseconds one of it is.
+#: How many of a unit make a millisecond, or (negative) how many milliseconds make one of it.
 _PER_MS: Final = {"seconds": -1000, "milliseconds": 1, "microseconds": 1000, "nanoseconds": 1_000_000}
 _SCHEMAS: Final = {
     "string": STRING,
@@ -33,9 +33,9 @@ _SCHEMAS: Final = {
 
 
 class TimestampConverter(FieldsTransformation):
-    """Converts a field, or the whole value, between text, Unix time, Date, Time and Timestamp. All are in UTC.
+    """Converts a field, or the whole value, between string, Unix time, Date, Time and Timestamp. All are in UTC.
 
-    What it was is seen from its schema; without one from its type: text, whole numbers (Unix time), dates.
+    The schema tells what a value is, without one its type: string, whole number (Unix time), date.
     """
 
     purpose = "converting timestamps"
@@ -48,20 +48,20 @@ class TimestampConverter(FieldsTransformation):
                 "target.type",
                 importance="HIGH",
                 validator=settings.one_of("string", "unix", "Date", "Time", "Timestamp"),
-                doc="What it becomes: string, unix (a whole number), Date, Time or Timestamp.",
+                doc="The result: string, unix (a whole number), Date, Time or Timestamp.",
             ),
             settings.String(
                 "format",
                 default="",
-                doc="How texts are written and read: a pattern of Java's SimpleDateFormat, with English names. Needed "
-                "if the input or the output is text.",
+                doc="The format of strings: a pattern of Java's SimpleDateFormat, with English names. Required if the "
+                "input or the output is a string.",
             ),
             settings.String(
                 "unix.precision",
                 default="milliseconds",
                 importance="LOW",
                 validator=settings.one_of("nanoseconds", "microseconds", "milliseconds", "seconds"),
-                doc="The unit of Unix times, of input and output: seconds, milliseconds, microseconds or nanoseconds.",
+                doc="The unit of Unix times in input and output: seconds, milliseconds, microseconds or nanoseconds.",
             ),
         )
         | DEFAULTS
@@ -79,7 +79,7 @@ class TimestampConverter(FieldsTransformation):
             except ValueError as error:
                 raise ConfigError("format", str(error)) from None
         elif self._target == "string":
-            raise ConfigError("format", "is needed where target.type is string. Write a pattern, such as yyyy-MM-dd.")
+            raise ConfigError("format", "is required if target.type is string. Write a pattern, such as yyyy-MM-dd.")
         self._whole = not config["field"]
         self.changes = {}
         if not self._whole:
@@ -175,7 +175,7 @@ class TimestampConverter(FieldsTransformation):
         return columns
 
     def _by_arrow(self, column: FieldColumn) -> Any:
-        """The converted column, in Arrow where both forms are numbers."""
+        """The converted column, in Arrow where both representations are numbers."""
         source = self._source(column.schema)
         if source == "unix" and self._per_ms != 1:
             return self._converted(column.schema, column.items)
@@ -200,14 +200,14 @@ class TimestampConverter(FieldsTransformation):
         return target.as_optional() if schema.optional else target
 
     def _source(self, schema: Schema) -> str:
-        """What a schema says the values are."""
+        """The representation of time that a schema describes."""
         kind = (schema.name or "").removeprefix("org.apache.kafka.connect.data.")
         if kind in ("Timestamp", "Date", "Time") and schema.name != kind:
             return kind
         if schema.type in (Type.STRING, Type.INT64):
             return "string" if schema.type is Type.STRING else "unix"
         raise ConnectError(
-            f"{schema!r} is no form of time. Known are STRING, INT64 (Unix time), Date, Time and Timestamp."
+            f"{schema!r} is not a type of time. Types are STRING, INT64 (Unix time), Date, Time and Timestamp."
         )
 
     def _converted(self, schema: Schema | None, items: list[Any]) -> list[Any]:
@@ -223,7 +223,7 @@ class TimestampConverter(FieldsTransformation):
 
     def _parsed(self, text: str) -> int:
         if self._texts is None:
-            raise DataError('Reading times from text needs a pattern in the key "format", and there is none.')
+            raise DataError('Reading times from strings needs a pattern. Set the key "format".')
         try:
             return self._texts.parse(text)
         except ValueError as error:
@@ -248,14 +248,14 @@ class _ByType(dict[type, Callable[[Any], int]]):
     """How a schemaless value of a type is read."""
 
     def __missing__(self, kind: type) -> Callable[[Any], int]:
-        raise DataError(f"A value of type {kind.__name__} is no form of time.")
+        raise DataError(f"A value of type {kind.__name__} is not a time.")
 
 
 def _date(ms: int) -> dt.date:
     try:
         return dt.date.fromordinal(ms // DAY_MS + EPOCH_DAY)
     except (ValueError, OverflowError):
-        raise DataError(f"{ms} ms since 1970 is outside of the years 1 to 9999.") from None
+        raise DataError(f"{ms} ms since 1970 is outside the years 1 to 9999.") from None
 
 
 def _time(ms: int) -> dt.time:

@@ -1,4 +1,4 @@
-"""Send records to topics by their time: TimestampRouter.
+"""Route records to topics by their timestamp: TimestampRouter.
 
 https://kafka.apache.org/documentation/#org.apache.kafka.connect.transforms.TimestampRouter
 """
@@ -18,7 +18,7 @@ _MOST_NAMES = 10_000
 
 
 class TimestampRouter(Transformation):
-    """Gives each record a topic made of its own topic and its timestamp, in UTC."""
+    """Builds each record's topic from its own topic and its timestamp, in UTC."""
 
     pure = True
     settings = settings.define(
@@ -26,13 +26,13 @@ class TimestampRouter(Transformation):
             "topic.format",
             default="${topic}-${timestamp}",
             importance="HIGH",
-            doc="The new name; ${topic} and ${timestamp} in it stand for the record's.",
+            doc="The new name. ${topic} and ${timestamp} stand for the record's topic and timestamp.",
         ),
         settings.String(
             "timestamp.format",
             default="yyyyMMdd",
             importance="HIGH",
-            doc="How the timestamp is written: a pattern of Java's SimpleDateFormat.",
+            doc="The format of the timestamp: a pattern of Java's SimpleDateFormat.",
         ),
     )
 
@@ -70,4 +70,4 @@ class TimestampRouter(Transformation):
 
 
 def _without_timestamp(topic: str) -> DataError:
-    return DataError(f"A record of topic {topic} has no timestamp, of which its new topic is made.")
+    return DataError(f"A record of topic {topic} has no timestamp for the name of its new topic.")

@@ -20,7 +20,7 @@ B = TypeVar("B", bound=Batch[Any])
 class TombstoneHandler(Transformation):
     """Drops records whose value is null, with or without a schema, or refuses them. Others pass unchanged.
 
-    A batch is looked at as a column, and logs one line, whatever the number of its tombstones.
+    A batch is checked as a column, and logs one line for all of its tombstones.
     """
 
     pure = True
@@ -55,14 +55,14 @@ class TombstoneHandler(Transformation):
     def _handle(self, topics: str, count: int) -> None:
         if self._fail:
             raise DataError(
-                f"A record of {topics} is a tombstone: its value is null, and behavior=fail refuses those. "
+                f"A record of {topics} is a tombstone (its value is null), which behavior=fail refuses. "
                 "Set behavior=warn or ignore to drop them."
             )
         log.log(self._level, "Dropped %d tombstone%s of %s.", count, "" if count == 1 else "s", topics)
 
 
 def _nulls(values: Values) -> set[int]:
-    """The rows that are null. Neither columns of fields nor texts are made values for that."""
+    """The rows that are null. Columns of structs and encoded strings are not decoded for that."""
     found: set[int] = set()
     for rows, group in values.groups():
         if group.struct_columns is None:  # no row of such columns is null

@@ -1,4 +1,4 @@
-"""Changing topics: each distinct name is computed once, and a batch from one topic costs one name."""
+"""Renaming topics: each distinct name is computed once."""
 
 from __future__ import annotations
 
@@ -39,37 +39,37 @@ class Renamed(dict[str, str]):
 
 
 def replacing(regex: str, replacement: str, key: str) -> Callable[[str], str | None]:
-    """The function that renames as Java's RegexRouter does: None for a name that the pattern does not take in whole.
+    """A function that renames as Java's RegexRouter does: None for a name that does not match as a whole.
 
     Args:
-        regex: a pattern of Java's that `java_regex` reads.
+        regex: a Java pattern that `java_regex` reads.
         replacement: `$1` and `${name}` in it stand for groups.
         key: the setting that holds the replacement, for the message.
 
     Raises:
-        ConfigError: the replacement names a group that is not there.
+        ConfigError: the replacement names a group that does not exist.
     """
     pattern = java_regex(regex)
     try:
         expand = java_replacement(pattern, replacement)
     except ValueError as error:
         raise ConfigError(key, str(error)) from None
-    # What replaces the first find, which may be shorter than the whole: a|ab finds the a in ab.
+    # As in Java, only the first match is replaced, which may be shorter than the name: a|ab finds the a in ab.
     return lambda name: pattern.sub(expand, name, count=1) if pattern.fullmatch(name) else None
 
 
 def regular_expression(name: str, value: str) -> None:
-    """Validates a setting that holds a pattern of Java's."""
+    """Validates a setting that holds a Java pattern."""
     java_regex(value)
 
 
 def java_replacement(pattern: re.Pattern[str], replacement: str) -> Callable[[re.Match[str]], str]:
-    r"""What Java's `Matcher.replaceFirst` puts in place of a match.
+    r"""A function that returns what Java's `Matcher.replaceFirst` puts in place of a match.
 
-    `$1` and `${name}` stand for groups; behind a `\` every character stands for itself.
+    `$1` and `${name}` stand for groups; after a `\` every character stands for itself.
 
     Raises:
-        ValueError: it names a group that the pattern has not, or ends in the middle of something.
+        ValueError: the replacement names a group that the pattern does not have, or is incomplete.
     """
     parts: list[str | int] = []
     at = 0
@@ -94,18 +94,18 @@ def java_replacement(pattern: re.Pattern[str], replacement: str) -> Callable[[re
 
 
 def _group(pattern: re.Pattern[str], replacement: str, at: int) -> tuple[int, int]:
-    """The number of the group that a reference names, and where the text goes on."""
+    """The number of the group that a reference names, and the position after the reference."""
     if named := re.compile(r"\{([a-zA-Z][a-zA-Z0-9]*)\}").match(replacement, at):
         if named[1] not in pattern.groupindex:
             raise ValueError(f'"{replacement}" names the group {named[1]}, which the pattern does not have.')
         return pattern.groupindex[named[1]], named.end()
     first = replacement[at : at + 1]
     if not ("0" <= first <= "9"):
-        raise ValueError(f'"{replacement}" has a $ with no group behind it. Write \\$ for the character itself.')
+        raise ValueError(f'"{replacement}" has a $ without a group after it. Write \\$ for the character itself.')
     number, at = int(first), at + 1
     if number > pattern.groups:
         raise ValueError(f'"{replacement}" names group {number}, but the pattern has {pattern.groups}.')
-    # As many digits as still name a group: $12 is group 1 and a 2 where there is no group 12.
+    # As many digits as name an existing group: $12 is group 1 and a 2 if there is no group 12.
     while "0" <= replacement[at : at + 1] <= "9" and number * 10 + int(replacement[at]) <= pattern.groups:
         number, at = number * 10 + int(replacement[at]), at + 1
     return number, at

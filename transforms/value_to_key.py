@@ -1,4 +1,4 @@
-"""Make the key of some fields of the value: ValueToKey.
+"""Make the key from fields of the value: ValueToKey.
 
 https://kafka.apache.org/documentation/#org.apache.kafka.connect.transforms.ValueToKey (KIP-66, KIP-821)
 """
@@ -22,8 +22,8 @@ B = TypeVar("B", bound=Batch[Any])
 class ValueToKey(Transformation):
     """Replaces the key with a struct (without a schema: a map) of fields of the value.
 
-    A field inside of another has in the key the last name of its path. A value that is null, or no struct or map, is a
-    `DataError`, and so is a field that the value's schema does not have; one that a map does not have is null.
+    A nested field gets the last name of its path. A value that is null, or not a struct or map, is a `DataError`, and
+    so is a field that the value's schema does not have; a field that a map does not have is null.
     """
 
     pure = True
@@ -32,7 +32,7 @@ class ValueToKey(Transformation):
             settings.List(
                 "fields",
                 importance="HIGH",
-                doc="Fields of the value that make the key, in this order.",
+                doc="Fields of the value that make up the key, in this order.",
                 validator=names,
             )
         )
@@ -44,7 +44,7 @@ class ValueToKey(Transformation):
         paths = dict.fromkeys(parse(name, config[VERSION], "fields") for name in config["fields"])
         self._paths = {path[-1]: path for path in paths}
         if len(self._paths) < len(paths):
-            raise ConfigError("fields", "two of the paths end in the same name, and a key cannot have it twice.")
+            raise ConfigError("fields", "has two paths that end in the same name, which a key cannot have twice.")
         self._replace_null: bool = config[WITH_DEFAULTS]
         self._key_schema = lru_cache(maxsize=100)(self._look_up)
 
@@ -95,4 +95,4 @@ def _check(schema: Schema | None, items: list[Any]) -> None:
         if not isinstance(item, dict) or (schema is not None and schema.type is not Type.STRUCT):
             what = "maps can be used without a schema" if schema is None else "structs can be used"
             found = "null" if item is None else type(item).__name__
-            raise DataError(f"Only {what} to copy fields into the key, and this value is {found}.")
+            raise DataError(f"Only {what} to copy fields into the key, but this value is {found}.")

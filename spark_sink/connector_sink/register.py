@@ -9,7 +9,7 @@ from spark_sink.connector_sink.plan import WritePlan
 
 
 def register_writer(spark: Any, plan: WritePlan) -> str:
-    """Register a sink for streams of raw rows (`rows.RAW`): `df.writeStream.format(name)`.
+    """Register a sink for streams of raw rows (`raw_rows.RAW_SCHEMA`): `df.writeStream.format(name)`.
 
     Each Spark task runs one sink task, numbered as it is. A DataFrame is brought to as few partitions as the connector
     may have tasks by `df.coalesce(tasks.max)`, which keeps the order of records. The connector's dead letter topic is

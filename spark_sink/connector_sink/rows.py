@@ -1,6 +1,7 @@
 """Rows, as they cross to the writing side of a query, and batches of records.
 
-A raw row is a record as it lies in Kafka, see `RAW`. The columns of a batch are made from Arrow's where somebody looks.
+A raw row is a record as it lies in Kafka, see `RAW_COLUMNS`. The columns of a batch are decoded from Arrow when they
+are read.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from operator import lt
-from typing import Any, Final
+from typing import Any
 
 from connect.data.batch import SinkBatch
 from connect.data.column import Column, Constant, Deferred, Plain
@@ -18,14 +19,7 @@ from connect.data.values import Values
 from connect.errors import ConnectError
 from connect.pipeline import Chain, sink_chain
 from connect.plugins import Plugins
-
-#: The rows as Spark's schema. `timestamp` in ms since the epoch, null where the record has none; `headers` likewise.
-RAW: Final = (
-    "topic string, partition int, offset bigint, timestamp bigint, timestamp_type string, key binary, value binary,"
-    " headers array<struct<key:string,value:binary>>"
-)
-COLUMNS: Final = tuple(part.split()[0] for part in RAW.split(", "))
-
+from spark_sink.raw_rows import RAW_COLUMNS
 
 #: The records of a pyarrow.RecordBatch, in order, in batches.
 Batches = Callable[[Any], Iterator[SinkBatch]]
@@ -60,12 +54,12 @@ class Rows(ABC):
 
 @dataclass(frozen=True)
 class RawRows(Rows):
-    """See `RAW`."""
+    """Rows of the columns `RAW_COLUMNS`."""
 
     def check(self, columns: Sequence[str]) -> None:
-        if sorted(columns) != sorted(COLUMNS):
+        if sorted(columns) != sorted(RAW_COLUMNS):
             raise ConnectError(
-                f"A sink connector's rows on Spark have the columns {', '.join(COLUMNS)}, not {', '.join(columns)}."
+                f"A sink connector's rows on Spark have the columns {', '.join(RAW_COLUMNS)}, not {', '.join(columns)}."
             )
 
     def chain(

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from connect.data.schema import Schema
 from connect.data.tables import schema_of_table
 from connect.errors import ConfigError, SchemaError
+from spark_sink.raw_rows import RAW_COLUMNS
 from spark_sink.reading.columns import spark_schema as nested_schema
 from spark_sink.reading.executor import read as read_nested
 from spark_sink.reading.plan import ReadPlan, RowShape, SchemaChanged
@@ -18,17 +19,14 @@ from spark_sink.reading.plan import ReadPlan, RowShape, SchemaChanged
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
-#: `RAW_SCHEMA`, which only Spark's driver can read.
-_RAW: Final = [
-    pa.field("topic", pa.string()),
-    pa.field("partition", pa.int32()),
-    pa.field("offset", pa.int64()),
-    pa.field("timestamp", pa.int64()),
-    pa.field("timestamp_type", pa.string()),
-    pa.field("key", pa.binary()),
-    pa.field("value", pa.binary()),
-    pa.field("headers", pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))),
-]
+#: The types of `RAW_COLUMNS` in Arrow: there is no JVM here that parses `RAW_SCHEMA`.
+_ARROW: Final = {
+    "string": pa.string(),
+    "int": pa.int32(),
+    "bigint": pa.int64(),
+    "binary": pa.binary(),
+    "array<struct<key:string,value:binary>>": pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())])),
+}
 #: Columns of values and keys that are no structs.
 WRAP: Final = "value"
 WRAP_KEY: Final = "key"
@@ -132,7 +130,7 @@ def _nested(shape: RowShape | None) -> StructType:
 
     if shape is not None:
         return nested_schema(shape)
-    return StructType([StructField(field.name, from_arrow_type(field.type)) for field in _RAW])
+    return StructType([StructField(name, from_arrow_type(_ARROW[kind])) for name, kind in RAW_COLUMNS.items()])
 
 
 def _is_one(shape: RowShape) -> bool:

@@ -1,6 +1,7 @@
 """Topics as a streaming source of Spark: offsets planned on the driver, records read and changed in the executors."""
 
-from spark_sink.reading.plan import RAW_SCHEMA, ReadPlan, RowShape
+from spark_sink.raw_rows import RAW_SCHEMA
+from spark_sink.reading.plan import ReadPlan, RowShape
 from spark_sink.reading.source import register
 
 __all__ = ["RAW_SCHEMA", "ReadPlan", "RowShape", "register"]

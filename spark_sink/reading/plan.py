@@ -18,13 +18,6 @@ OffsetMap = dict[str, dict[str, int]]
 
 _FOUND: Final = re.compile(r"new fields at ([a-zA-Z0-9._-]+)-(\d+)@(\d+)")
 
-#: Records as they lie in Kafka.
-RAW_SCHEMA: Final = (
-    "topic string, partition int, offset bigint, timestamp bigint, timestamp_type string, key binary, value binary,"
-    " headers array<struct<key:string,value:binary>>"
-)
-
-
 _NOTHING: Final = "_connect_nothing_known"
 #: The schema of values where no record that was seen says which columns there are, because they are tombstones or fail;
 #: and of keys where none has one. The first that does say it does not fit: the query begins anew with its schema.

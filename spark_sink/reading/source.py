@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from spark_sink.reading.plan import RAW_SCHEMA, ReadPlan
+from spark_sink.raw_rows import RAW_SCHEMA
+from spark_sink.reading.plan import ReadPlan
 
 
 def register(spark: Any, plan: ReadPlan) -> str:

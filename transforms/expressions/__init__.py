@@ -1,5 +1,5 @@
-"""The language of `Expression`: SQL's expressions over one record at a time.
+"""The language of `Expression`: SQL expressions over one record at a time.
 
-`parse` makes a tree of a text, `functions` says what each operator and function does, `compile` makes a Python function
-of a tree and says of which type its results are.
+`parse` turns text into a tree, `functions` defines each operator and function, `compile` turns a tree into a Python
+function and the type of its results.
 """

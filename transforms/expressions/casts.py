@@ -1,4 +1,4 @@
-"""CAST: from every type to those that it can be written as. What does not fit is an error; TRY_CAST makes it null."""
+"""CAST: conversions between types. A value that does not fit is an error; TRY_CAST makes it null."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from transforms.expressions.texts import as_text
 
 
 class Target(NamedTuple):
-    """What a type's name stands for."""
+    """The type that a name in CAST stands for."""
 
     typed: Typed
     convert: Callable[[Any], Any]
@@ -33,7 +33,7 @@ def target(name: str) -> Target:
     """The type of this name, as sqlglot spells it.
 
     Raises:
-        DataError: there is none.
+        DataError: there is no such type.
     """
     base, _, numbers = name.rstrip(")").partition("(")
     limits = [int(number) for number in numbers.split(",") if number.isdigit()]
@@ -44,7 +44,7 @@ def target(name: str) -> Target:
     if base == "decimal":
         precision, scale = (*limits, *([_MOST_DIGITS, 0] if not limits else [0]))[:2]
         if not 0 <= scale <= precision <= _MOST_DIGITS:
-            raise DataError(f"a decimal has up to {_MOST_DIGITS} digits, those after the point among them.")
+            raise DataError(f"a decimal has at most {_MOST_DIGITS} digits, including those after the point.")
         return Target(Typed(Kind.DECIMAL, scale), lambda value: _decimal(value, precision, scale))
     if base in ("varchar", "text", "char", "nvarchar", "nchar", "bpchar"):
         length = limits[0] if limits else None
@@ -52,8 +52,8 @@ def target(name: str) -> Target:
     found = _OTHERS.get(base)
     if found is None:
         raise DataError(
-            f'there is no type "{base}" to cast to. Known are boolean, smallint, int, bigint, real, double, '
-            "decimal(p, s), varchar, bytea, date, time and timestamp."
+            f'there is no type "{base}". Types are boolean, smallint, int, bigint, real, double, decimal(p, s), '
+            "varchar, bytea, date, time and timestamp."
         )
     return found
 

@@ -1,4 +1,4 @@
-"""Tree to Python function. Types are checked where they are known; what is not known is checked on each value."""
+"""From a tree to a Python function. Known types are checked here; unknown ones are checked on each value."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LAZY: Final = frozenset({"and", "or", "coalesce", "ifnull", "nvl", "if", "iff",
 _SPANNED: Final = frozenset({Kind.NULL, Kind.ANY})
 
 
-#: Says of which type a part of the record is. Raises `ExpressionError` for one that is not there.
+#: Returns the type of a part of the record. Raises `ExpressionError` for one that does not exist.
 Resolve = Callable[[Ref], Typed]
 
 
@@ -32,10 +32,10 @@ class Compiled:
 
     Attributes:
         refs: the parts of the record that it needs, in the order of the function's arguments.
-        run: gives the result for one record, of its arguments one by one. Raises `DataError`.
-        over: gives the results for columns of arguments, and how many rows there are.
-        typed: of the result.
-        vector: gives the results for Arrow columns of fields of the value; None where there is no such form.
+        run: returns the result for one record; takes one argument for each of `refs`. Raises `DataError`.
+        over: returns the results for all rows; takes the columns of arguments and the number of rows.
+        typed: the type of the result.
+        vector: returns the results for Arrow columns of fields of the value; None if Arrow cannot compute them.
     """
 
     refs: tuple[Ref, ...]
@@ -46,15 +46,15 @@ class Compiled:
 
 
 def compiled(node: Node, resolve: Resolve, *, condition: bool = False) -> Compiled:
-    """The function of a tree; one that gives true, false or null for a condition.
+    """The function of a tree; with `condition` one that returns true, false or null.
 
     Raises:
-        ExpressionError: there is no such function, or types do not go together.
+        ExpressionError: a function does not exist, or types do not match.
     """
     writer = _Writer(resolve)
     code, typed = (writer.condition(node), Typed(Kind.BOOLEAN)) if condition else writer.write(node)
     if typed.kind is Kind.INTERVAL:
-        raise ExpressionError("an interval alone is no result: add it to a timestamp.", node.at)
+        raise ExpressionError("an interval cannot be a result. Add it to a timestamp.", node.at)
     code = writer.finished(code, typed)
     names = ", ".join(writer.refs.values())
     rows = f"for {names}, in zip(*columns)" if names else "for _ in range(rows)"
@@ -65,7 +65,7 @@ def compiled(node: Node, resolve: Resolve, *, condition: bool = False) -> Compil
 
 
 class _Writer:
-    """Writes Python. Whatever a user wrote is reached by a name that is made here, and never part of the text."""
+    """Writes Python code. What a user wrote is only reached through generated names and never part of the code."""
 
     def __init__(self, resolve: Resolve) -> None:
         self._resolve = resolve
@@ -79,7 +79,7 @@ class _Writer:
         return (self._outlined(code) if _nesting(code) > _DEEP else code), typed
 
     def _outlined(self, code: str) -> str:
-        """The code in a function of its own: Python's grammar ends at two hundred brackets within each other."""
+        """The code in a function of its own: Python refuses more than two hundred nested brackets."""
         name, arguments = f"_o{len(self.names)}", ", ".join(self.refs.values())
         exec(compile(f"def {name}({arguments}):\n    return {code}\n", "<expression>", "exec"), self.names)  # noqa: S102
         return f"{name}({arguments})"
@@ -96,7 +96,7 @@ class _Writer:
                 return self._call(node)
 
     def finished(self, code: str, typed: Typed) -> str:
-        """The code with its results made of exactly the type that is promised for them."""
+        """The code with its results converted to exactly the type that it promises."""
         if typed.schema is not None or typed.kind not in (Kind.DOUBLE, Kind.DECIMAL):
             return code
         convert = _double if typed.kind is Kind.DOUBLE else _to_scale(typed.scale)
@@ -130,14 +130,14 @@ class _Writer:
         """The code of a condition, with a check of each result where its type is not known."""
         code, typed = self.write(node)
         if typed.kind not in (Kind.BOOLEAN, *_SPANNED):
-            raise ExpressionError(f"a condition is a boolean, not {typed.kind.value}.", node.at)
+            raise ExpressionError(f"a condition must be a boolean, not {typed.kind.value}.", node.at)
         return code if typed.kind is Kind.BOOLEAN and typed.schema is None else f"_test({code})"
 
     def _joined(self, types: list[Typed], at: int) -> Typed:
         typed = common(types)
         if typed is None:
             kinds = " and ".join(dict.fromkeys(each.kind.value for each in types if each.kind is not Kind.NULL))
-            raise ExpressionError(f"the results are of types that do not go together: {kinds}. Cast some.", at)
+            raise ExpressionError(f"the results have different types: {kinds}. Cast them to one type.", at)
         return typed
 
     def _call(self, node: Call) -> tuple[str, Typed]:
@@ -156,13 +156,13 @@ class _Writer:
         given = function.gives([typed for _, typed in parts])
         if given is None:
             kinds = ", ".join(typed.kind.value for _, typed in parts)
-            raise ExpressionError(f"{name} does not go together with {kinds}. Cast some.", node.at)
+            raise ExpressionError(f"{name} does not accept {kinds} together. Cast them to one type.", node.at)
         if all(isinstance(arg, Literal) for arg in node.args):
             return self._folded(node, function, given)
         return self._checked(function, node.args, parts), given
 
     def _checked(self, function: Function, args: Sequence[Node], parts: Sequence[tuple[str, Typed]]) -> str:
-        """The call of a function; where types are known, what is common is written out, behind a look at the types."""
+        """The call of a function; common cases of known types are inlined, behind a check of the types at run time."""
         slow = self._named("f", _quick(function))
         kinds = [_likely(typed.kind, function.of(place)) for place, (_, typed) in enumerate(parts)]
         codes = [code for code, _ in parts]
@@ -216,7 +216,7 @@ class _Writer:
         return code, typed
 
     def _both(self, node: Call) -> tuple[str, Typed]:
-        """AND and OR with three values; the right side is looked at only where it matters."""
+        """AND and OR with three values; the right side is evaluated only where it matters."""
         left, right = (self.condition(arg) for arg in node.args)
         end = "False" if node.name == "and" else "True"
         on = "True" if node.name == "and" else "False"
@@ -247,12 +247,12 @@ class _Writer:
         return f"{self._named('c', convert)}({code})", target.typed
 
 
-#: How many brackets within each other are left to Python.
+#: How many nested brackets are left in one piece of code.
 _DEEP: Final = 60
 
 
 def _nesting(code: str) -> int:
-    """The most brackets within each other."""
+    """The depth of the most deeply nested brackets."""
     depth = most = 0
     for character in code:
         if character == "(":
@@ -265,7 +265,7 @@ def _nesting(code: str) -> int:
 
 def _no_such_function(name: str) -> str:
     if name in IMPURE:
-        return f"{name} gives another result each time; take record.timestamp for when a record was made."
+        return f"{name} returns another result each time. Use record.timestamp for the time of a record."
     near = next(iter(difflib.get_close_matches(name, sorted(FUNCTIONS.keys() | _LAZY), n=1, cutoff=0.75)), None)
     return f"there is no function {name}." + (f" Did you mean {near}?" if near else "")
 
@@ -273,7 +273,7 @@ def _no_such_function(name: str) -> str:
 def _test(value: Any) -> bool | None:
     if value is None or value is True or value is False:
         return value
-    raise DataError(f"a condition is a boolean, not {kind_of(value).value}.")
+    raise DataError(f"a condition must be a boolean, not {kind_of(value).value}.")
 
 
 def _unknown(right: bool | None, end: bool) -> bool | None:
@@ -310,7 +310,7 @@ def _tried(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return attempt
 
 
-# Short ways for what is common: two numbers, two values of one plain type.
+# Fast paths for common cases: two numbers, two values of one plain type.
 
 _PLAIN_NUMBERS: Final = frozenset({int, float})
 _PLAIN: Final = frozenset({int, float, str, bool})
@@ -326,7 +326,7 @@ _OPERATORS: Final = {
 
 
 def _likely(kind: Kind, taken: tuple[Kind, ...]) -> Kind:
-    """The kind that an argument has, or will have where only one is taken."""
+    """The kind that an argument has, or must have where the function accepts only one."""
     return taken[0] if kind is Kind.ANY and len(taken) == 1 else kind
 
 

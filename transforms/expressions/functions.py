@@ -1,7 +1,7 @@
-"""What operators and functions do. Null in, null out, unless a function says otherwise; nothing depends on anything but
-its arguments, so there is no now() and no random().
+"""The operators and functions. Null in, null out, unless a function says otherwise. All of them depend only on their
+arguments, so there is no now() and no random().
 
-Each takes and gives Python values of the kinds in `kinds`, and raises `DataError` for what it cannot take.
+Each takes and returns Python values of the kinds in `kinds`, and raises `DataError` for arguments it does not accept.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ IMPURE: Final = frozenset(
     {"now", "current_timestamp", "current_date", "current_time", "random", "rand", "uuid", "gen_random_uuid"}
 )
 
-# Arithmetic. Whole numbers have 64 bits and do not wrap; what a decimal takes part in stays exact.
+# Arithmetic. Whole numbers have 64 bits and do not wrap; results with a decimal operand are exact.
 
 _EXACT: Final = Context(prec=200)
 _HIGH: Final = 1 << 63
 
 
 def whole(value: int) -> int:
-    """The number, if it fits into 64 bits."""
+    """The number itself. Raises `DataError` if it does not fit into 64 bits."""
     if not -_HIGH <= value < _HIGH:
         raise DataError(f"{value} does not fit into 64 bits.")
     return value
 
 
 def _numbers(a: Any, b: Any) -> tuple[Any, Any]:
-    """The two as numbers that Python calculates with: a decimal and a double are two doubles."""
+    """The two as numbers that Python can calculate with: a decimal and a double become two doubles."""
     if isinstance(a, Decimal) and isinstance(b, float):
         return float(a), b
     if isinstance(a, float) and isinstance(b, Decimal):
@@ -65,7 +65,7 @@ def _calculated(exact: Callable[[Any, Any], Decimal], plain: Callable[[Any, Any]
                 return exact(Decimal(a), Decimal(b))
             result = plain(a, b)
         except DecimalException:
-            raise DataError(f"the decimals {a} and {b} cannot be calculated with.") from None
+            raise DataError(f"the result of {a} and {b} cannot be computed as a decimal.") from None
         except OverflowError:
             raise DataError(f"{a} is too big for a double.") from None
         return whole(result) if isinstance(result, int) else result
@@ -165,13 +165,13 @@ def _compared(types: Sequence[Typed]) -> Typed | None:
 
 
 def ordered(a: Any, b: Any) -> tuple[Any, Any]:
-    """Two values in forms that Python compares."""
+    """Two values in forms that Python can compare."""
     one, two = kind_of(a), kind_of(b)
     if Kind.TIMESTAMP in (one, two) and {one, two} <= {Kind.DATE, Kind.TIMESTAMP}:
         return as_timestamp(a), as_timestamp(b)
     if not comparable(one, two):
         hint = " Write timestamp '...' or date '...' for a constant." if Kind.TEXT in (one, two) else ""
-        raise DataError(f"{one.value} cannot be compared with {two.value}; cast one of them.{hint}")
+        raise DataError(f"{one.value} cannot be compared with {two.value}. Cast one of them.{hint}")
     return a, b
 
 
@@ -261,9 +261,9 @@ def _abs(value: Any) -> Any:
 
 
 def rounded(value: Any, digits: int = 0) -> Any:
-    """To so many digits after the point, halves away from zero."""
+    """Rounded to `digits` after the point, halves away from zero."""
     if not -400 <= digits <= 400:
-        raise DataError(f"round to {digits} digits makes no sense.")
+        raise DataError(f"cannot round to {digits} digits; the range is -400 to 400.")
     if isinstance(value, float):
         if value - value != 0:
             return value
@@ -274,7 +274,7 @@ def rounded(value: Any, digits: int = 0) -> Any:
 
 
 def quantized(value: Decimal, digits: int) -> Decimal:
-    """With exactly so many digits after the point, halves away from zero; what is too long for that stays as it is."""
+    """With exactly `digits` after the point, halves away from zero; a number too long for that stays as it is."""
     try:
         return value.quantize(Decimal(1).scaleb(-digits), HALF_UP, Context(prec=800))
     except DecimalException:
@@ -315,7 +315,7 @@ def _mathematical(name: str, arguments: int = 1) -> Callable[..., float]:
         try:
             return float(of(*map(float, values)))
         except (ValueError, OverflowError):
-            raise DataError(f"{name} of {', '.join(map(str, values))} is no double.") from None
+            raise DataError(f"{name} of {', '.join(map(str, values))} is not a double.") from None
 
     return run
 

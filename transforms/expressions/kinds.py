@@ -1,4 +1,4 @@
-"""The types that expressions have, and how they go together with Connect's schemas."""
+"""The types of expressions, and how they map to Connect's schemas."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from connect.data import schema as schemas
 
 
 class Kind(enum.Enum):
-    """A type, by the word that messages use. Whole numbers have 64 bits; floating point numbers are doubles."""
+    """A type; its value is the word for messages. Whole numbers have 64 bits; floating point numbers are doubles."""
 
     BOOLEAN = "a boolean"
     INTEGER = "a whole number"
     DOUBLE = "a double"
     DECIMAL = "a decimal"
-    TEXT = "a text"
+    TEXT = "a string"
     BYTES = "bytes"
     DATE = "a date"
     TIME = "a time"
@@ -45,7 +45,7 @@ class Typed(NamedTuple):
     Attributes:
         kind: see `Kind`.
         scale: digits after the point, of a decimal.
-        schema: of a part of a record that is taken as it is; else None.
+        schema: the schema of a part of a record that is passed on as it is; else None.
     """
 
     kind: Kind
@@ -100,7 +100,7 @@ _SCHEMAS: Final = {
 
 
 def kind_of(value: Any) -> Kind:
-    """The kind of a value; of one that Connect does not know, ANY."""
+    """The kind of a value; ANY for a value of a type that Connect does not know."""
     return KIND_OF.get(type(value), Kind.ANY)
 
 
@@ -114,7 +114,7 @@ def of_value(value: Any) -> Typed:
 
 
 def of_schema(schema: Schema | None) -> Typed:
-    """The type of what a schema describes."""
+    """The type that a schema describes."""
     if schema is None:
         return ANY
     if schema.name == logical.DECIMAL_NAME:
@@ -124,7 +124,7 @@ def of_schema(schema: Schema | None) -> Typed:
 
 
 def to_schema(typed: Typed) -> Schema | None:
-    """The schema that results of this type get; None when it cannot be known."""
+    """The schema of results of this type; None when it is unknown."""
     if typed.schema is not None:
         return typed.schema
     if typed.kind is Kind.DECIMAL:
@@ -133,7 +133,7 @@ def to_schema(typed: Typed) -> Schema | None:
 
 
 def common(types: list[Typed]) -> Typed | None:
-    """The type that takes the results of all of these: of CASE's branches, for example. None when there is none."""
+    """The type that holds the results of all of these, such as the branches of CASE. None when there is none."""
     some = [each for each in types if each.kind is not Kind.NULL]
     if not some:
         return Typed(Kind.NULL)
@@ -147,7 +147,7 @@ def common(types: list[Typed]) -> Typed | None:
         alike = all(each.schema == first.schema for each in some)
         if alike and first.schema is not None:
             return first._replace(schema=first.schema.as_optional())
-        # Lists and objects of different schemas have none in common.
+        # Lists and objects of different schemas have no common type.
         return None if first.kind in (Kind.LIST, Kind.OBJECT) else Typed(first.kind)
     if kinds <= {Kind.INTEGER, Kind.DECIMAL}:
         return Typed(Kind.DECIMAL, max(each.scale for each in some))

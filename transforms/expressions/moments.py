@@ -1,4 +1,4 @@
-"""Functions over dates, times and timestamps. A timestamp is a moment, in UTC where its parts are asked for."""
+"""Functions over dates, times and timestamps. The parts of a timestamp are those in UTC."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def written(value: dt.date | dt.time) -> str:
 
 
 def shifted(moment: Any, span: Any, sign: int) -> Any:
-    """A date or timestamp moved by an interval. A day that a month does not have becomes its last."""
+    """A date or timestamp moved by an interval. A day that the month does not have becomes its last."""
     if kind_of(moment) not in _MOMENT or kind_of(span) is not Kind.INTERVAL:
-        raise DataError("an interval is added to, or taken from, a date or a timestamp. See date_diff for differences.")
+        raise DataError("only an interval can be added to or subtracted from a date or timestamp. See date_diff.")
     try:
         return _shifted(moment, span, sign)
     except (OverflowError, ValueError):
-        raise DataError("this moment is outside of the years 1 to 9999.") from None
+        raise DataError("the result is outside the years 1 to 9999.") from None
 
 
 def _shifted(moment: Any, span: Interval, sign: int) -> Any:
@@ -51,14 +51,14 @@ def _shifted(moment: Any, span: Interval, sign: int) -> Any:
         day = min(moment.day, calendar.monthrange(year, month + 1)[1])
         moment = moment.replace(year=year, month=month + 1, day=day)
     if not isinstance(moment, dt.datetime) and span.rest % dt.timedelta(days=1):
-        raise DataError("a date is moved by whole days. Cast it to a timestamp for less.")
+        raise DataError("a date can only be moved by whole days. Cast it to a timestamp first.")
     return moment + sign * span.rest
 
 
 def _unit(name: str, known: tuple[str, ...] = _UNITS) -> str:
     unit = name.lower().removesuffix("s")
     if unit not in known:
-        raise DataError(f'"{name}" is none of {", ".join(known)}.')
+        raise DataError(f'"{name}" is not a unit. Write one of {", ".join(known)}.')
     return unit
 
 
@@ -112,7 +112,7 @@ for _name in ("year", "month", "day", "hour", "minute", "second"):
 
 @function("date_diff", "datediff", takes=[TEXT, _MOMENT, _MOMENT], gives=Kind.INTEGER)
 def _date_diff(name: str, start: Any, end: Any) -> int:
-    """How many whole units lie between two moments."""
+    """How many whole units lie between two times."""
     unit, a, b = _unit(name), as_timestamp(start), as_timestamp(end)
     if unit in ("year", "quarter", "month"):
         sign = 1 if b >= a else -1
@@ -140,7 +140,7 @@ def _strftime(value: Any, pattern: str) -> str:
     try:
         return as_timestamp(value).strftime(pattern)
     except ValueError as error:
-        raise DataError(f'"{pattern}" is no pattern of a moment: {error}.') from None
+        raise DataError(f'"{pattern}" is not a date pattern: {error}.') from None
 
 
 @function("strptime", takes=[TEXT, TEXT], gives=Kind.TIMESTAMP)

@@ -1,6 +1,6 @@
-"""Text to tree. SQL's grammar is sqlglot's, in PostgreSQL's dialect; what is a function, an operator or a name is ours.
+"""From text to a tree. sqlglot parses SQL in PostgreSQL's dialect; functions, operators and names are defined here.
 
-sqlglot's own functions are switched off, so that every function has the name that the user wrote.
+sqlglot's own functions are switched off, so that every function keeps the name that the user wrote.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ _BINARY: Final = {
 }
 _ASSOCIATIVE: Final = frozenset({"And", "Or", "DPipe"})
 _NEVER: Final = {
-    "Window": "a window function looks at other records. Expressions work row by row",
+    "Window": "a window function reads other records. An expression sees one record",
     "Subquery": "there are no subqueries: an expression sees one record",
     "Select": "there are no subqueries: an expression sees one record",
     "Exists": "there are no subqueries: an expression sees one record",
-    "Star": "* stands for no value here",
+    "Star": "* is not a value. Name the fields",
     "Block": "write one expression; several fields are separated by commas",
     "Alias": "write new_name = expression",
     "Parameter": "there are no parameters",
@@ -76,7 +76,7 @@ def parse(text: str) -> Node:
     """The tree of one expression.
 
     Raises:
-        ExpressionError: it is none.
+        ExpressionError: the text is not an expression.
     """
     return _Reader(text, 0, len(text)).read()
 
@@ -85,7 +85,7 @@ def parse_assignments(text: str) -> list[Assignment]:
     """The trees of `total = price * quantity, name = upper(name)`.
 
     Raises:
-        ExpressionError: it is no such list.
+        ExpressionError: the text is not such a list.
     """
     tokens = _tokens(text)
     found = []
@@ -145,7 +145,7 @@ def _split(tokens: list[Any], text: str) -> Iterator[list[Any]]:
 
 
 class _Reader:
-    """Reads a part of a text; places are counted in the whole text."""
+    """Reads a part of a text; positions are counted in the whole text."""
 
     def __init__(self, text: str, start: int, end: int) -> None:
         self._text = text
@@ -158,7 +158,7 @@ class _Reader:
     def target(self) -> Ref:
         node = self.read()
         if not isinstance(node, Ref) or any(isinstance(step, int) for step in node.path):
-            raise ExpressionError("a result goes to a field, not to an expression.", self._start)
+            raise ExpressionError("a result must be assigned to a field, not to an expression.", self._start)
         return node
 
     def _parsed(self) -> Any:
@@ -172,7 +172,7 @@ class _Reader:
         try:
             return sqlglot.parse_one(part, dialect=dialect)
         except ParseError as error:
-            raise ExpressionError("this is no expression.", self._place(error)) from None
+            raise ExpressionError("this is not a valid expression.", self._place(error)) from None
         except TokenError as error:
             raise ExpressionError(f"this cannot be read: {error}", self._start) from None
 
@@ -197,7 +197,7 @@ class _Reader:
             return Call(at, _BINARY[kind], (self._node(node.this), self._node(node.expression)))
         read = getattr(self, f"_read_{kind.lower()}", None)
         if read is None:
-            raise ExpressionError(f"{node.sql(dialect='postgres')} is not understood here.", at)
+            raise ExpressionError(f"{node.sql(dialect='postgres')} is not supported.", at)
         found: Node = read(node, at)
         return found
 
@@ -205,7 +205,7 @@ class _Reader:
         return Call(at, name, tuple(self._node(each) for each in args if each is not None))
 
     def _chain(self, node: Any, kind: str, at: int) -> Node:
-        """`a or b or c ...` as a tree that is no deeper than it must be: people write hundreds of them."""
+        """`a or b or c ...` as a balanced tree: people write hundreds of operands."""
         operands = []
         while type(node).__name__ == kind:
             operands.append(node.expression)
@@ -245,21 +245,21 @@ class _Reader:
     def _read_dot(self, node: Any, at: int) -> Node:
         inner = self._node(node.this)
         if not isinstance(inner, Ref) or type(node.expression).__name__ != "Identifier":
-            raise ExpressionError("a point stands between the names of fields only.", at)
+            raise ExpressionError("a dot may only stand between names of fields.", at)
         return Ref(at, inner.root, (*inner.path, node.expression.name))
 
     def _read_bracket(self, node: Any, at: int) -> Node:
         inner = self._node(node.this)
         steps = [self._node(each) for each in node.expressions]
         if not isinstance(inner, Ref) or len(steps) != 1 or not isinstance(steps[0], Literal):
-            raise ExpressionError("write field[1] for an item of a list, field['name'] for an entry of a map.", at)
+            raise ExpressionError("write field[1] for an item of a list, or field['name'] for an entry of a map.", at)
         step = steps[0].value
         if isinstance(step, int) and not isinstance(step, bool):
             step += 1  # PostgreSQL counts from 1, sqlglot's tree from 0
             if step < 1:
-                raise ExpressionError("items of a list are counted from 1.", at)
+                raise ExpressionError("list items are counted from 1.", at)
         elif not isinstance(step, str):
-            raise ExpressionError("only whole numbers and texts stand in brackets.", at)
+            raise ExpressionError("only whole numbers and strings may stand in brackets.", at)
         return _referred(at, inner, step)
 
     # Functions and operators with a grammar of their own.
@@ -267,7 +267,7 @@ class _Reader:
     def _read_anonymous(self, node: Any, at: int) -> Node:
         name = str(node.this).lower()
         if name in AGGREGATES:
-            raise ExpressionError(f"{name} looks at several records. Expressions work row by row.", at)
+            raise ExpressionError(f"{name} aggregates several records. An expression sees one record.", at)
         return self._call(at, name, *node.expressions)
 
     def _read_not(self, node: Any, at: int) -> Node:
@@ -281,7 +281,7 @@ class _Reader:
 
     def _read_is(self, node: Any, at: int) -> Node:
         if type(node.expression).__name__ not in ("Null", "Boolean"):
-            raise ExpressionError("IS is followed by NULL, TRUE, FALSE or DISTINCT FROM.", at)
+            raise ExpressionError("IS must be followed by NULL, TRUE, FALSE or DISTINCT FROM.", at)
         name = "is not distinct from" if not node.args.get("negate") else "is distinct from"
         return self._call(at, name, node.this, node.expression)
 
@@ -346,7 +346,7 @@ class _Reader:
             elif name == "JSONPathSubscript" and isinstance(step.this, int):
                 steps.append(f"[{step.this}]")
             elif name != "JSONPathRoot":
-                raise ExpressionError("write the name of a field or a number behind this arrow.", at)
+                raise ExpressionError("write the name of a field or a number after this arrow.", at)
         return "$" + "".join(steps)
 
     def _read_interval(self, node: Any, at: int) -> Node:
@@ -384,5 +384,5 @@ def _referred(at: int, inner: Ref, step: str | int) -> Ref:
 
 def _checked(ref: Ref) -> Ref:
     if ref.root == "record" and ref.path and ref.path[0] not in RECORD:
-        raise ExpressionError(f"a record has {', '.join(RECORD)}, and no {ref.path[0]}.", ref.at)
+        raise ExpressionError(f"a record has no {ref.path[0]}. It has {', '.join(RECORD)}.", ref.at)
     return ref

@@ -9,7 +9,7 @@ from typing import Any, Final
 from connect import DataError
 from transforms.expressions.kinds import Kind, Typed, common, kind_of
 
-#: Of the kinds of the arguments makes the kind of the result; None when they do not go together.
+#: Derives the type of the result from those of the arguments; None when the function does not accept them together.
 Result = Callable[[Sequence[Typed]], Typed | None]
 
 ANYTHING: Final = tuple(kind for kind in Kind if kind not in (Kind.INTERVAL, Kind.NULL, Kind.ANY))
@@ -22,11 +22,11 @@ class Function:
 
     Attributes:
         name: as it is written.
-        run: on values.
-        takes: the kinds that each argument may have; the last ones are for `most` arguments.
+        run: computes the result from values.
+        takes: the kinds that each argument may have; the last entry is for all arguments after it.
         gives: the type of the result.
-        least, most: how many arguments; most None for any number.
-        nulls: whether it wants to see nulls.
+        least, most: the number of arguments; `most` is None for any number.
+        nulls: whether it is called with nulls. Otherwise a null argument makes the result null.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Function:
         return self.takes[min(at, len(self.takes) - 1)]
 
     def called(self) -> Callable[..., Any]:
-        """The function with its rules about nulls and kinds around it."""
+        """The function with the checks of nulls and kinds around it."""
         run, takes, nulls = self.run, [frozenset(kinds) for kinds in self.takes], self.nulls
         last = len(takes) - 1
 
@@ -58,7 +58,7 @@ class Function:
         return call
 
     def refusal(self, place: int, value: Any) -> DataError:
-        """What to raise for an argument of another kind."""
+        """The error for an argument of another kind."""
         wanted = " or ".join(kind.value for kind in self.of(place)[:4])
         return DataError(f"{self.name} takes {wanted}, not {kind_of(value).value}.")
 
@@ -74,7 +74,7 @@ def function(
     many: bool = False,
     nulls: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Declare a function under its names. `least`: arguments after that many may be left out; `many`: any number."""
+    """Declare a function. Arguments after the first `least` may be left out; with `many` there may be any number."""
     result: Result = (lambda _: Typed(gives)) if isinstance(gives, Kind) else gives
 
     def declare(run: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,4 +1,4 @@
-"""Functions over texts, regular expressions, bytes, lists and JSON. Characters of a text are counted from 1."""
+"""Functions over strings, regular expressions, bytes, lists and JSON. Characters are counted from 1."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ _TEXT_OR_BYTES: Final = (Kind.TEXT, Kind.BYTES)
 
 
 def as_text(value: Any) -> str:
-    """A value as CAST(... AS varchar) writes it: numbers plainly, moments as ISO 8601, lists and objects as JSON."""
+    """A value as CAST(... AS varchar) writes it: numbers plainly, dates and times in ISO 8601, lists and objects as
+    JSON.
+    """
     from transforms.expressions.moments import written
 
     kind = kind_of(value)
@@ -36,7 +38,7 @@ def as_text(value: Any) -> str:
     if kind is Kind.DOUBLE:
         return repr(value) if value - value == 0 else {"nan": "NaN", "inf": "Infinity"}.get(repr(value), "-Infinity")
     if kind is Kind.BYTES:
-        raise DataError("bytes are no text. Write decode(x) for UTF-8, to_base64(x) or to_hex(x).")
+        raise DataError("bytes are not a string. Write decode(x) for UTF-8, to_base64(x) or to_hex(x).")
     return as_json(value) if kind in (Kind.LIST, Kind.OBJECT) else str(value)
 
 
@@ -45,7 +47,7 @@ def as_json(value: Any) -> str:
     try:
         return orjson.dumps(value, default=_plain, option=orjson.OPT_NON_STR_KEYS | orjson.OPT_UTC_Z).decode()
     except TypeError as error:
-        raise DataError(f"this cannot be written as JSON: {error}.") from None
+        raise DataError(f"the value cannot be written as JSON: {error}.") from None
 
 
 def _plain(value: Any) -> Any:
@@ -92,7 +94,7 @@ def _substring(text: str, start: int, length: int | None = None) -> str:
     if length is None:
         return text[max(start - 1, 0) :]
     if length < 0:
-        raise DataError("substring takes no negative length.")
+        raise DataError("the length for substring must not be negative.")
     return text[max(start - 1, 0) : max(start - 1 + length, 0)]
 
 
@@ -131,7 +133,7 @@ function("rpad", takes=[TEXT, INTEGER, TEXT], gives=Kind.TEXT, least=2)(
 
 def _bounded(length: int) -> None:
     if length > _MOST_CHARACTERS:
-        raise DataError(f"a text of {length} characters is too long; the most is {_MOST_CHARACTERS}.")
+        raise DataError(f"a string of {length} characters is too long; the maximum is {_MOST_CHARACTERS}.")
 
 
 @function("split_part", takes=[TEXT, TEXT, INTEGER], gives=Kind.TEXT)
@@ -149,8 +151,8 @@ def _split_part(text: str, separator: str, place: int) -> str:
 @lru_cache(maxsize=256)
 def _like(pattern: str, escape: str, flags: int) -> re.Pattern[str]:
     if len(escape) > 1:
-        raise DataError("ESCAPE takes one character.")
-    # As a pattern of file names, whose translation by Python takes linear time for each of its stars.
+        raise DataError("ESCAPE must be one character.")
+    # As a glob pattern, which Python translates to a regex that takes linear time for each star.
     parts, characters = [], iter(pattern)
     for character in characters:
         if escape and character == escape:
@@ -181,12 +183,12 @@ def _regexp(pattern: str, flags: str = "") -> re.Pattern[str]:
     chosen = 0
     for flag in flags.replace("g", ""):
         if flag not in known:
-            raise DataError(f'"{flag}" is no flag of a regular expression. Known are i, m and s, and g for replace.')
+            raise DataError(f'"{flag}" is not a flag of regular expressions. Write i, m, s, or g in regexp_replace.')
         chosen |= known[flag]
     try:
         return re.compile(pattern, chosen)
     except re.error as error:
-        raise DataError(f'"{pattern}" is no regular expression: {error}.') from None
+        raise DataError(f'"{pattern}" is not a regular expression: {error}.') from None
 
 
 function("regexp_like", "regexp_matches", takes=[TEXT, TEXT, TEXT], gives=Kind.BOOLEAN, least=2)(
@@ -202,14 +204,14 @@ def _regexp_replace(text: str, pattern: str, replacement: str, flags: str = "g")
     try:
         return _regexp(pattern, flags).sub(replacement, text, count=0 if "g" in flags else 1)
     except (re.error, IndexError) as error:
-        raise DataError(f'"{replacement}" is no replacement for "{pattern}": {error}.') from None
+        raise DataError(f'"{replacement}" is not a replacement for "{pattern}": {error}.') from None
 
 
 @function("regexp_extract", "regexp_substr", takes=[TEXT, TEXT, INTEGER], gives=Kind.TEXT, least=2)
 def _regexp_extract(text: str, pattern: str, group: int = 0) -> str | None:
     compiled = _regexp(pattern)
     if not 0 <= group <= compiled.groups:
-        raise DataError(f'"{pattern}" has {compiled.groups} groups, and no group {group}.')
+        raise DataError(f'"{pattern}" has no group {group}. It has {compiled.groups}.')
     match = compiled.search(text)
     return None if match is None else match[group]
 
@@ -226,7 +228,7 @@ def _decode(value: bytes) -> str:
     try:
         return value.decode()
     except UnicodeDecodeError as error:
-        raise DataError(f"these bytes are no UTF-8: {error.reason} at {error.start}.") from None
+        raise DataError(f"these bytes are not UTF-8: {error.reason} at {error.start}.") from None
 
 
 @function("from_base64", takes=[TEXT], gives=Kind.BYTES)
@@ -234,7 +236,7 @@ def _from_base64(text: str) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
     except ValueError as error:
-        raise DataError(f"this text is no base64: {error}.") from None
+        raise DataError(f"the string is not base64: {error}.") from None
 
 
 function("encode", takes=[TEXT], gives=Kind.BYTES)(_encoded)
@@ -263,14 +265,14 @@ _JSON: Final = (Kind.TEXT, Kind.OBJECT, Kind.LIST)
 
 @function("json_value", "json_extract_scalar", "get_json_object", takes=[_JSON, TEXT], gives=Kind.TEXT)
 def _json_value(document: Any, path: str) -> str | None:
-    """What lies at the path as a text; an object or a list as JSON."""
+    """The value at the path as a string; an object or a list as JSON."""
     found = _at(_parsed(document), path)
     return None if found is None else found if isinstance(found, str) else as_text(found)
 
 
 @function("json_query", "json_extract", takes=[_JSON, TEXT], gives=Kind.TEXT)
 def _json_query(document: Any, path: str) -> str | None:
-    """What lies at the path as JSON: a text keeps its quotation marks."""
+    """The value at the path as JSON; a string keeps its quotation marks."""
     found = _at(_parsed(document), path)
     return None if found is None else as_json(found)
 
@@ -286,7 +288,7 @@ def _parsed(document: Any) -> Any:
     try:
         return orjson.loads(document)
     except (ValueError, UnicodeEncodeError) as error:
-        raise DataError(f"this text is no JSON: {error}.") from None
+        raise DataError(f"the string is not JSON: {error}.") from None
 
 
 def _at(node: Any, path: str) -> Any:
@@ -315,5 +317,5 @@ def _steps(path: str) -> tuple[str | int, ...]:
         steps.append(int(index) if index else name if name is not None else re.sub(r"\\(.)", r"\1", escaped))
         at = match.end()
     if not path.startswith("$") or at < len(path):
-        raise DataError(f'"{path}" is no path. Write $.name, $."a name", $[0] or several of them in a row.')
+        raise DataError(f'"{path}" is not a path. Write $.name, $."a name", $[0], or several of them in a row.')
     return tuple(steps)

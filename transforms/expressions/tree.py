@@ -41,7 +41,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """CASE: the result beside the first condition that is true, else the default."""
+    """CASE: the result of the first condition that is true, else the default."""
 
     at: int
     whens: tuple[tuple[Node, Node], ...]
@@ -52,11 +52,11 @@ Node = Literal | Ref | Call | Case
 
 
 class ExpressionError(ValueError):
-    """A text is no expression, or its types do not go together. The message says where.
+    """A text is not an expression, or its types do not match.
 
     Args:
         message: what is wrong.
-        at: where, from 0; None when that is not known.
+        at: the position in the text, from 0; None when it is unknown.
     """
 
     def __init__(self, message: str, at: int | None = None) -> None:
@@ -65,7 +65,7 @@ class ExpressionError(ValueError):
         self.at = at
 
     def within(self, text: str) -> str:
-        """The message with its place in the text."""
+        """The message with its position in the text."""
         if self.at is None:
             return self.message
         line = text.count("\n", 0, self.at) + 1

@@ -1,6 +1,6 @@
-"""Expressions over Arrow columns, for what Arrow does exactly as `functions` does. All else is left to Python.
+"""Expressions over Arrow columns, where Arrow's results equal those of `functions`. Python does the rest.
 
-Whatever Arrow refuses, an overflow for example, is run again in Python, which says what is wrong, or that nothing is.
+What Arrow refuses (an overflow, for example) runs again in Python, which raises the error if there is one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 #: The columns of fields by their names.
 Columns = Mapping[str, "pa.Array"]
-#: Makes a column, or a scalar where nothing but constants is looked at. Raises `pyarrow.ArrowException`.
+#: Returns a column, or a scalar for an expression of constants. Raises `pyarrow.ArrowException`.
 Vector = Callable[[Columns], Any]
 
 _PLAIN: Final = frozenset({Kind.INTEGER, Kind.DOUBLE, Kind.TEXT, Kind.BOOLEAN})
@@ -33,11 +33,11 @@ _COMPARISONS: Final = {
 
 
 class NotInArrow(Exception):
-    """An expression, or a part of it, has no such form."""
+    """Arrow cannot compute an expression, or a part of it."""
 
 
 def vector(node: Node, resolve: Callable[[Ref], Typed]) -> Vector | None:
-    """The expression over columns of the value's fields; None where it has no such form."""
+    """The expression over columns of the value's fields; None where Arrow cannot compute it."""
     try:
         made, _ = _Maker(resolve).make(node)
     except NotInArrow:
@@ -49,7 +49,7 @@ _Made = tuple[Vector, Kind]
 
 
 class _Maker:
-    """Makes of each node its vector and its kind."""
+    """Makes the vector of each node, and its kind."""
 
     def __init__(self, resolve: Callable[[Ref], Typed]) -> None:
         self._resolve = resolve
@@ -205,7 +205,7 @@ def _with(function: str, *vectors: Vector) -> Vector:
 
 
 def _cast(column: Any, kind: Kind) -> Any:
-    """Whole numbers that a double does not hold exactly are refused by Arrow."""
+    """The column as this kind. Arrow refuses whole numbers that a double does not hold exactly."""
     wanted = _arrow_type(kind)
     return column if column.type == wanted else column.cast(wanted)
 
@@ -215,7 +215,7 @@ def _as(kind: Kind, inner: Vector) -> Vector:
 
 
 def _ascii_only(function: str, inner: Vector) -> Vector:
-    """Arrow and Python differ in what they do to the letters of other alphabets: ß, for one."""
+    """The function for ASCII only: Arrow and Python change the case of other letters, such as ß, differently."""
 
     def made(columns: Columns) -> Any:
         import pyarrow as pa

@@ -283,9 +283,9 @@ def test_what_json_leaves_out() -> None:
         ({"table.field.event.payload": "no"}, {}, 'no field "no"'),
         ({"route.by.field": "no"}, {}, 'no field "no"'),
         ({"table.field.event.timestamp": "no"}, {}, 'no field "no"'),
-        ({"table.field.event.timestamp": "type"}, {}, "is STRING, and must be INT64"),
-        ({"route.by.field": "version"}, {}, "is INT32, and must be STRING"),
-        ({PLACED: "type:partition"}, {}, "is STRING, and must be INT32"),
+        ({"table.field.event.timestamp": "type"}, {}, "is STRING and must be INT64"),
+        ({"route.by.field": "version"}, {}, "is INT32 and must be STRING"),
+        ({PLACED: "type:partition"}, {}, "is STRING and must be INT32"),
         ({PLACED: "flag:envelope", "table.field.event.schema.version": "type"}, {}, "must be INT32"),
         ({}, {"aggregatetype": None}, 'The column "aggregatetype" .route.by.field. of the row is null'),
     ],
@@ -298,7 +298,7 @@ def test_rows_of_another_form_are_refused(config: dict[str, str], row: dict[str,
 def test_a_timestamp_of_another_type_is_refused() -> None:
     row = ROW.replace(fields={f.name: f.schema for f in ROW.fields} | {"at": schemas.OPTIONAL_INT64})
     schema = ENVELOPE.replace(fields={f.name: f.schema for f in ENVELOPE.fields} | {"after": row})
-    with pytest.raises(DataError, match='The column "at" .* is of type INT64, and must be one of io.debezium.time'):
+    with pytest.raises(DataError, match='The column "at" .* has the type INT64; it must be one of io.debezium.time'):
         routed({"table.field.event.timestamp": "at"}, event(schema=schema))
 
 

@@ -141,9 +141,9 @@ def test_the_last_header_of_a_name_names_the_topic() -> None:
     assert [record.topic for record in made.apply_batch(batch)] == ["b", "t", "b"]
     assert [made.apply(record).topic for record in records] == ["b", "t", "b"]
     strict = with_config(ExtractTopicHeader, {"field": "to"})
-    with pytest.raises(DataError, match='The header "to" is to name the topic, and it is missing or null'):
+    with pytest.raises(DataError, match='The header "to" names the topic, but it is missing or null'):
         strict.apply_batch(batch)
-    with pytest.raises(DataError, match="must be a text, and it is int"):
+    with pytest.raises(DataError, match="must be a string, but it is int"):
         with_config(ExtractTopicHeader, {"field": "x"}).apply(records[0])
 
 

@@ -47,12 +47,12 @@ def test_what_was_packed_is_the_same_again(parts: list[bytes]) -> None:
     [
         (schemas.STRING, "text", "the value is STRING"),
         (None, "text", "the value is str"),
-        (None, b"", "ends in the middle"),
-        (None, _PACKED[:-3], "ends in the middle"),
-        (None, b"Hello world", "was not packed by gzip"),
-        (None, _PACKED[:-8] + b"\0" * 8, "was not packed by gzip"),
-        (None, gzip.compress(bytes(101), mtime=0), "unpacks to more than 100 bytes"),
-        (None, gzip.compress(bytes(60), mtime=0) * 2, "unpacks to more than 100 bytes"),
+        (None, b"", "its gzip data ends too early"),
+        (None, _PACKED[:-3], "its gzip data ends too early"),
+        (None, b"Hello world", "is not gzip data"),
+        (None, _PACKED[:-8] + b"\0" * 8, "is not gzip data"),
+        (None, gzip.compress(bytes(101), mtime=0), "decompresses to more than 100 bytes"),
+        (None, gzip.compress(bytes(60), mtime=0) * 2, "decompresses to more than 100 bytes"),
     ],
 )
 def test_other_values_are_refused(schema: Schema | None, value: Any, says: str) -> None:

@@ -72,11 +72,11 @@ def test_malformed_json_fails_stays_or_becomes_null(text: str) -> None:
 
 
 def test_what_is_no_text_and_what_has_no_schema_is_refused() -> None:
-    with pytest.raises(DataError, match="and this is int"):
+    with pytest.raises(DataError, match="but this is int"):
         value_of({"doc": 1}, fields="doc")
     with pytest.raises(DataError, match="of type int64"):
         value_of({"id": 1, "n": ""}, ROW, fields="id", schema_content=CONTENT)
-    with pytest.raises(DataError, match="Say what it holds with schema.content"):
+    with pytest.raises(DataError, match="Declare its schema in schema.content"):
         value_of({"id": 1, "doc": "{}", "n": ""}, ROW, fields="doc")
     for config in ({"fields": "a,b", "target.field": "c"}, {"schema.content": "{"}, {"schema.content": '{"type":"x"}'}):
         with pytest.raises(ConfigError):

@@ -127,7 +127,7 @@ def test_an_empty_topic_is_none(caplog: pytest.LogCaptureFixture) -> None:
     assert made.apply(record) is record
     assert made.apply(event("xt")).topic == "x"
     assert [record.message for record in caplog.records] == [
-        "topic.replacement makes an empty name of topic t; its records stay in it."
+        "topic.replacement gives topic t an empty name; its records keep their topic."
     ]
 
 
@@ -144,9 +144,9 @@ def test_defaults_of_the_envelope_and_of_rows_stand_for_null() -> None:
 @pytest.mark.parametrize(
     ("key", "schema", "says"),
     [
-        ("text", schemas.STRING, "A key of topic s.shard1.t is no struct with a schema but STRING"),
-        ({"id": 1}, None, "is no struct with a schema but dict"),
-        ({FIELD: "x"}, Schema.struct({FIELD: schemas.STRING}), "has a field .* already"),
+        ("text", schemas.STRING, "A key of topic s.shard1.t is STRING, but only structs"),
+        ({"id": 1}, None, "is dict, but only structs"),
+        ({FIELD: "x"}, Schema.struct({FIELD: schemas.STRING}), "already has a field"),
     ],
 )
 def test_keys_that_cannot_get_a_field_are_refused(key: Any, schema: Schema | None, says: str) -> None:

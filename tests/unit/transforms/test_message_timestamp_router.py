@@ -95,11 +95,11 @@ def test_a_field_of_the_type_timestamp() -> None:
         (_DAYS, None, "text", "this value is str"),
         (_DAYS, schemas.STRING, "text", "this value is str"),
         (_DAYS, None, {"x": 1}, "no time in any of the fields timestamp, time, ts"),
-        (_DAYS, None, {"ts": 5}, "is int, and message.timestamp.format reads texts"),
+        (_DAYS, None, {"ts": 5}, "is int, but message.timestamp.format is for strings"),
         (_DAYS, None, {"ts": "6 August"}, "cannot be read"),
-        (_KEYS, None, {"ts": "2019-08-06"}, "no whole number of milliseconds"),
-        (_KEYS, None, {"ts": True}, "no whole number of milliseconds"),
-        (_KEYS, None, {"ts": 1.5}, "no whole number of milliseconds"),
+        (_KEYS, None, {"ts": "2019-08-06"}, "not a whole number of milliseconds"),
+        (_KEYS, None, {"ts": True}, "not a whole number of milliseconds"),
+        (_KEYS, None, {"ts": 1.5}, "not a whole number of milliseconds"),
     ],
 )
 def test_values_without_such_a_time_are_refused(

@@ -88,7 +88,7 @@ def test_each_mode_for_missing_fields(value: dict[str, Any], typed: bool) -> Non
     if typed:
         schema = Schema.struct({"id": schemas.OPTIONAL_INT64} | {"name": schemas.STRING})
     assert outcome(contract(missing_fields="evolve"), value, schema) == (value, schema)
-    assert '"id" is required and has no value' in outcome(contract(), value, schema)
+    assert 'the required field "id" has no value' in outcome(contract(), value, schema)
     assert outcome(contract(missing_fields="discard_row"), value, schema) == "dropped"
     assert outcome(contract(), {"id": 1}, schema) == ({"id": 1}, schema)
 
@@ -162,7 +162,7 @@ def test_what_is_discarded_is_said_once(caplog: pytest.LogCaptureFixture) -> Non
         for _ in range(3):
             made.apply(SinkRecord("t", {"id": 1, "z": 1}))
     assert [record.getMessage() for record in caplog.records] == [
-        'The contract is not kept: the contract has no field "z". It is discarded; this is said once.'
+        'A record violates the contract: the contract has no field "z". The value is discarded; this is logged once.'
     ]
 
 

@@ -4,7 +4,8 @@ import pytest
 
 from connect.data.schema import OPTIONAL_BYTES
 from connect.errors import ConnectError
-from spark_sink.connector_sink.rows import COLUMNS, Order, RawRows, batches
+from spark_sink.connector_sink.rows import Order, RawRows, batches
+from spark_sink.raw_rows import RAW_COLUMNS
 
 from .raw import rows
 
@@ -38,7 +39,7 @@ def test_partitions_and_topics_may_change_within_a_batch() -> None:
 
 
 def test_other_columns_are_refused() -> None:
-    RawRows().check(list(reversed(COLUMNS)))
+    RawRows().check(list(reversed(RAW_COLUMNS)))
     with pytest.raises(ConnectError, match="have the columns topic, partition, offset, .* not value"):
         RawRows().check(["value"])
 

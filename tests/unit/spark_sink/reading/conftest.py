@@ -11,10 +11,11 @@ from pyspark.sql.types import ArrayType, BinaryType, IntegerType, LongType, Stri
 from connect.data.batch import SinkBatch
 from connect.data.record import TopicPartition
 from connect.data.values import Values
+from spark_sink.raw_rows import RAW_SCHEMA
 from spark_sink.reading import executor
 from spark_sink.reading.columns import spark_schema
 from spark_sink.reading.part import Part
-from spark_sink.reading.plan import RAW_SCHEMA, ReadPlan, RowShape
+from spark_sink.reading.plan import ReadPlan, RowShape
 
 JSON = "org.apache.kafka.connect.json.JsonConverter"
 STRING = "org.apache.kafka.connect.storage.StringConverter"
