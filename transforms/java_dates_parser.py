@@ -170,7 +170,8 @@ def _day(letters: str, said: dict[str, int]) -> int:
     """Milliseconds up to a day. A missing month or day is the first one, a missing year is 1970."""
     year, month = said.get("y", 1970), said.get("M", 1)
     if letters.rfind("D") > letters.rfind("d"):
-        day = day_of(year, 1, said["D"])
+        # Java counts the days of 1582 from a Julian January.
+        day = day_of(year if year != 1582 else 1581, 1, said["D"])
     elif "d" in said or "E" not in said:
         day = day_of(year, month, said.get("d", 1))
     else:  # the first such day of the month

@@ -196,7 +196,7 @@ TRANSFORMATIONS: dict[str, list[Settings]] = {
         | {"skip.missing.or.null": "true"}
     ],
     "topick": [{"type": f"{CONFLUENT}.ExtractTopic$Key", "field": "part"}],
-    "topich": [{"type": f"{CONFLUENT}.ExtractTopic$Header", "field": "h", "skip.missing.or.null": "true"}],
+    "topich": [{"type": f"{CONFLUENT}.ExtractTopic$Header", "field": "n", "skip.missing.or.null": "true"}],
     "choosev": [
         {"type": f"{CONFLUENT}.Filter$Value", "filter.condition": "$[?(@.price > 1)]", "filter.type": "include"}
         | {"missing.or.null.behavior": "exclude"}

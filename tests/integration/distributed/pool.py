@@ -80,13 +80,20 @@ class Rest:
         return answer.body if answer.status == 200 else None
 
     def do(self, method: str, path: str, body: Any = None) -> Any:
-        """Ask for a change, again while the group is being rebalanced. Returns the body."""
+        """Ask for a change, again while the group is being rebalanced. Returns the body.
+
+        A deletion that was answered so may have taken effect: then the next try finds nothing.
+        """
         deadline = time.monotonic() + PATIENCE
+        tried_again = False
         while True:
             answer = self.ask(method, path, body)
+            if method == "DELETE" and answer.status == 404 and tried_again:
+                return None
             if answer.status != 409 or time.monotonic() > deadline:
                 assert 200 <= answer.status < 300, f"{method} {path}: {answer}"
                 return answer.body
+            tried_again = True
             time.sleep(0.1)
 
     def create(self, name: str, config: Mapping[str, str], initial_state: str | None = None) -> None:

@@ -34,11 +34,12 @@ def outages(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Outages:
 
 @pytest.fixture
 def lines(caplog: pytest.LogCaptureFixture) -> Lines:
-    """What was logged since the last call."""
+    """What was logged of outages since the last call."""
     caplog.set_level(logging.INFO, logger="connect.outages")
 
     def take() -> list[str]:
-        found = [f"{record.levelname} {record.getMessage()}" for record in caplog.records]
+        ours = [record for record in caplog.records if record.name == "connect.outages"]
+        found = [f"{record.levelname} {record.getMessage()}" for record in ours]
         caplog.clear()
         return found
 
