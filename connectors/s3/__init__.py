@@ -1,1 +1,1 @@
-"""Amazon S3 and every store that speaks its protocol: objects of topics, topics of objects."""
+"""Amazon S3 and every store that speaks its protocol: topics to objects, and objects to topics."""

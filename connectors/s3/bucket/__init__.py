@@ -1,4 +1,4 @@
-"""What sink and source share: the keys of a bucket, its client, what its errors mean."""
+"""What sink and source share: the bucket's keys, its client, and the meaning of its errors."""
 
 from connectors.s3.bucket.client import Bucket
 from connectors.s3.bucket.keys import BucketOptions

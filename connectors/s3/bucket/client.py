@@ -1,4 +1,4 @@
-"""One bucket: who we are for it, boto3's client for it, made when it is first used, and how long its requests take."""
+"""One bucket: its credentials, boto3's client, which is made at first use, and how long its requests take."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from connect import ConnectError
 from connect.kit import credentials_provider
 from connectors.s3.bucket.keys import BucketOptions
 
-#: How many connections at most: as many requests run at a time.
+#: The most connections, and so the most requests at a time.
 _CONNECTIONS: Final = 16
 
 
@@ -33,11 +33,11 @@ class Credentials(NamedTuple):
 
 
 def credentials(settings: BucketOptions, config: Mapping[str, str]) -> Callable[[], Credentials | None]:
-    """What answers with the credentials for a client that is made now; None leaves it to boto3 to find some.
+    """A function that returns the credentials for a new client; None leaves the search to boto3.
 
     Args:
         settings: the keys of the bucket.
-        config: the configuration, secrets filled in.
+        config: the configuration, with its secrets resolved.
 
     Raises:
         ConfigError: the class of `s3.credentials.provider.class` cannot be loaded.
@@ -59,12 +59,12 @@ def session(settings: BucketOptions, found: Credentials | None) -> Any:
         core.set_credentials(found.key, found.secret, found.token)
     if settings.role:
         core.get_component("credential_provider").insert_before("env", _Role(settings, core.get_credentials()))
-        core._credentials = None  # so that they are looked for again, now behind the role
+        core._credentials = None  # so that botocore searches again, now with the role first
     return boto3.Session(botocore_session=core, region_name=settings.region)
 
 
 def _moment(written: Any) -> Any:
-    """A time as stores write it; botocore's own way takes most of the time that a page of names takes."""
+    """A time as stores write it. botocore's own parser takes most of the time of a page of names."""
     if isinstance(written, str) and written.endswith("Z"):
         try:
             return datetime.fromisoformat(written)
@@ -76,7 +76,7 @@ def _moment(written: Any) -> Any:
 
 
 class _Role:
-    """A role, as one more place where botocore finds credentials."""
+    """A role, as a further place where botocore finds credentials."""
 
     METHOD = "assume-role"
     CANONICAL_NAME = None
@@ -91,7 +91,7 @@ class _Role:
 
         settings = self._settings
         if self._own is None:
-            return None  # then no other place has any either, and botocore says so
+            return None  # no other place has any either, and botocore says so
 
         def client(service: str, **more: Any) -> Any:
             more["config"] = None
@@ -114,23 +114,23 @@ def _of_configuration(config: Mapping[str, str]) -> Credentials | None:
 class Bucket:
     """A bucket and the client that reaches it. All methods are for any thread.
 
-    `request` is the way to it: it names the bucket, measures, and lets botocore's errors through; `failure` of
+    `request` adds the bucket's name, measures, and lets botocore's errors through; `failure` of
     `connectors.s3.bucket.failures` says what they mean.
 
     Args:
         settings: the keys.
-        config: the configuration, secrets filled in; see `credentials`.
+        config: the configuration, with its secrets resolved; see `credentials`.
 
     Raises:
         ConnectError: boto3 is not installed.
-        ConfigError: the class of the credentials cannot be loaded.
+        ConfigError: the credentials class cannot be loaded.
     """
 
     def __init__(self, settings: BucketOptions, config: Mapping[str, str]) -> None:
         settings.check_access()
         if importlib.util.find_spec("boto3") is None:
             raise ConnectError("The S3 connectors need the package boto3. Install connect-runtime[s3].")
-        # At DEBUG botocore writes every header of its requests, and a session's token is one of them.
+        # At DEBUG botocore logs every request header, the session token among them.
         logging.getLogger("botocore").setLevel(logging.INFO)
         self.settings = settings
         self.name = settings.bucket
@@ -142,7 +142,7 @@ class Bucket:
 
     @property
     def client(self) -> Any:
-        """boto3's S3 client. Botocore sends a request again that failed in passing, `s3.part.retries` times."""
+        """boto3's S3 client. botocore retries a request after a temporary failure, `s3.part.retries` times."""
         with self._lock:
             if self._client is None:
                 self._used = self._credentials()
@@ -150,23 +150,23 @@ class Bucket:
             return self._client
 
     def discard(self) -> bool:
-        """Forget the client; the next request makes one with the credentials of then.
+        """Forget the client; the next request makes one with the credentials of that time.
 
-        True: a class of the user's own gives others by now, so a request that was refused is worth another try.
+        True: the user's own class supplies other credentials by now, so a refused request is worth another try.
         """
         with self._lock:
             used, self._used, self._client = self._used, None, None
         return self._credentials() != used
 
     def request(self, operation: str, **parameters: Any) -> Any:
-        """Send a request by boto3's name of its method, such as ``put_object``; the bucket is added. Its answer."""
+        """Send a request by the name of boto3's method, such as ``put_object``, and return the response. Adds the bucket."""
         with self.measure(operation):
             return getattr(self.client, operation)(Bucket=self.name, **parameters)
 
     def pages(self, prefix: str = "", after: str = "") -> Iterator[Mapping[str, Any]]:
-        """The objects whose keys begin with a prefix and are behind a key, in S3's order (that of their UTF-8 bytes).
+        """The objects whose keys begin with a prefix and come after a key, in S3's order (that of their UTF-8 bytes).
 
-        Each as boto3 has it: Key, Size, ETag, LastModified. At most 1,000 a request, sent when they are asked for.
+        Each as boto3 has it: Key, Size, ETag, LastModified. A request brings at most 1,000, and is sent when needed.
         """
         more: dict[str, Any] = {"StartAfter": after} if after else {}
         while True:
@@ -178,7 +178,7 @@ class Bucket:
 
     @contextmanager
     def measure(self, operation: str) -> Iterator[None]:
-        """Take the time of a request, whether it succeeds or not."""
+        """Measure the time of a request, whether it succeeds or not."""
         began = time.monotonic()
         try:
             yield
@@ -186,7 +186,7 @@ class Bucket:
             self._measured.append((operation, time.monotonic() - began))
 
     def measured(self) -> list[tuple[str, float]]:
-        """The requests since the last call: operation and seconds. A task's thread makes metrics of them."""
+        """The requests since the last call: operation and seconds. The task's thread turns them into metrics."""
         return [self._measured.popleft() for _ in range(len(self._measured))]
 
     def close(self) -> None:
@@ -211,7 +211,7 @@ def _client(settings: BucketOptions, found: Credentials | None) -> Any:
     if settings.anonymous:
         more["signature_version"] = UNSIGNED
     if settings.endpoint:
-        # Not every store knows the sums that Amazon takes beside those of the signature.
+        # Not every store supports the checksums that Amazon accepts besides those of the signature.
         more["request_checksum_calculation"] = more["response_checksum_validation"] = "when_required"
     config = Config(
         connect_timeout=settings.connect_timeout,

@@ -1,4 +1,4 @@
-"""What a store's errors mean: of which class they are, whether they pass, and a sentence for people."""
+"""What a store's errors mean: their class, whether they are temporary, and a sentence for people."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MALFORMED: Final = "malformed"
 REFUSED: Final = "refused"
 OTHER: Final = "other"
 
-#: S3's codes of errors: their class, and whether the same request may succeed later.
+#: S3's error codes: their class, and whether the same request may succeed later.
 _CODES: Final[dict[str, tuple[str, bool]]] = {
     **dict.fromkeys(
         (
@@ -33,7 +33,7 @@ _CODES: Final[dict[str, tuple[str, bool]]] = {
     **dict.fromkeys(("ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired"), (CREDENTIALS, True)),
     "RequestTimeTooSkewed": (REFUSED, False),
     **dict.fromkeys(("NoSuchBucket", "NoSuchKey", "NoSuchVersion", "NotFound", "404"), (MISSING, False)),
-    # An upload that is gone was aborted: whoever began it begins again.
+    # A missing upload was aborted: whoever began it begins again.
     "NoSuchUpload": (MISSING, True),
     **dict.fromkeys(
         ("SlowDown", "Throttling", "ThrottlingException", "TooManyRequests", "RequestLimitExceeded", "429"),
@@ -70,13 +70,13 @@ _ADVICE: Final = {
     "InvalidClientTokenId": "Check aws.access.key.id.",
     "SignatureDoesNotMatch": "Check aws.secret.access.key.",
     "InvalidToken": "Check aws.session.token.",
-    "ExpiredToken": "Give fresh credentials, or a role or a provider that renews them.",
+    "ExpiredToken": "Supply fresh credentials, or a role or a provider that renews them.",
     "AuthorizationHeaderMalformed": "Check s3.region.",
-    "RequestTimeTooSkewed": "Set this machine's clock.",
-    "NoSuchBucket": "Make the bucket, or check s3.bucket.name.",
+    "RequestTimeTooSkewed": "Correct this machine's clock.",
+    "NoSuchBucket": "Create the bucket, or check s3.bucket.name.",
     "PermanentRedirect": "Check s3.region.",
-    "NotImplemented": "The store cannot do that: leave out the key that asks for it.",
-    "QuotaExceeded": "Make room, or raise the quota.",
+    "NotImplemented": "The store does not support this: remove the key that asks for it.",
+    "QuotaExceeded": "Free some space, or raise the quota.",
 }
 
 
@@ -84,7 +84,7 @@ class Failure(NamedTuple):
     """What an error means.
 
     Attributes:
-        kind: its class, for the metric: one of the words above.
+        kind: its class, for the metric: one of the constants above.
         passing: whether the same request may succeed later.
         sentence: what happened, where, and what to do; without secrets.
     """
@@ -109,17 +109,17 @@ def failure(error: BaseException, settings: BucketOptions, doing: str = "") -> F
         return _answered(error, tried)
     name = type(error).__name__
     if isinstance(error, core.NoCredentialsError | core.PartialCredentialsError | core.CredentialRetrievalError):
-        advice = "Give aws.access.key.id and aws.secret.access.key, or what boto3 finds by itself."
+        advice = "Set aws.access.key.id and aws.secret.access.key, or provide what boto3 finds by itself."
         return Failure(CREDENTIALS, False, f"{tried}: no credentials were found ({name}). {advice}")
     if isinstance(error, core.ProfileNotFound):
-        return Failure(CREDENTIALS, False, f"{tried}: the profile of aws.profile is not in ~/.aws.")
+        return Failure(CREDENTIALS, False, f"{tried}: the profile named in aws.profile is not in ~/.aws.")
     if isinstance(error, core.ReadTimeoutError | core.ConnectTimeoutError):
-        return Failure(TIMEOUT, True, f"{tried}: no answer in time ({name}). Check store.url and the network.")
+        return Failure(TIMEOUT, True, f"{tried}: no response in time ({name}). Check store.url and the network.")
     if isinstance(error, core.ProxyConnectionError):
         return Failure(UNREACHABLE, True, f"{tried}: the proxy of s3.proxy.url cannot be reached.")
     if isinstance(error, core.SSLError):
         return Failure(
-            UNREACHABLE, False, f"{tried}: its certificate was not taken. Set AWS_CA_BUNDLE, or check store.url."
+            UNREACHABLE, False, f"{tried}: its certificate is not trusted. Set AWS_CA_BUNDLE, or check store.url."
         )
     if isinstance(error, core.ParamValidationError):
         return Failure(MALFORMED, False, f"{tried}: {_one_line(error)}")
@@ -146,11 +146,11 @@ def _answered(error: BaseException, tried: str) -> Failure:
         _CODES.get(code) or _CODES.get(str(status)) or ((UNREACHABLE, True) if status >= 500 else (OTHER, False))
     )
     message = str(said.get("Message", "")).strip().rstrip(".")
-    # A refusal may repeat the whole signed request in other fields; the message is one sentence.
+    # Other fields of a refusal may repeat the whole signed request; the message is one sentence.
     words = (
         f"{code or status}: {' '.join(message.split())[:200]}" if message and message != code else code or str(status)
     )
-    advice = _ADVICE.get(code) or ("Check the rights of these credentials." if kind == REFUSED else "")
+    advice = _ADVICE.get(code) or ("Check the permissions of these credentials." if kind == REFUSED else "")
     return Failure(kind, passing, f"{tried}: {words}.{' ' if advice else ''}{advice}")
 
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from connect import ConfigError, settings
 from connect.settings import Config, Secret
 
-#: Signs in keys that a property file cannot hold as they are.
+#: Escapes for characters that a property file cannot hold as they are.
 _ESCAPES: Final = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\"}
 
 _BUCKET: Final = "Bucket"
@@ -18,13 +18,13 @@ _ACCESS: Final = "Access"
 _WAYS: Final = "Connection"
 _OBJECTS: Final = "Objects"
 
-#: Java's classes of credentials for which boto3's own chain looks in the same places, and those without credentials.
+#: Java's credentials classes: those that look where boto3's own chain looks, and those without credentials.
 _CHAINS: Final = re.compile(
     r"^(com\.amazonaws\.auth|software\.amazon\.awssdk\.auth\.credentials|io\.confluent\.connect\.s3\.auth"
     r"|io\.aiven\.kafka\.connect\.[a-z0-9.]+)\."
 )
 _ANONYMOUS: Final = ("AnonymousAWSCredentials", "AnonymousCredentialsProvider")
-#: Aiven writes Java's constants of regions, Confluent Amazon's names.
+#: Aiven writes regions as Java's constants, Confluent as Amazon's names.
 _JAVA_REGION: Final = re.compile(r"^[A-Z]{2}(_[A-Z]+)+_\d$")
 _ENCRYPTIONS: Final = ("AES256", "aws:kms", "aws:kms:dsse")
 _ACCESS_LISTS: Final = (
@@ -41,22 +41,22 @@ _ACCESS_LISTS: Final = (
 
 def _url(_: str, value: str) -> None:
     if value and (urlsplit(value).scheme not in ("http", "https") or not urlsplit(value).hostname):
-        raise ValueError("is no address. Write http://host:port or https://host.")
+        raise ValueError("is not an address. Write http://host:port or https://host.")
 
 
 def _encryption(_: str, value: str) -> None:
     if value and value not in _ENCRYPTIONS:
-        raise ValueError(f'"{value}" is no encryption. Write AES256, aws:kms or aws:kms:dsse.')
+        raise ValueError(f'"{value}" is not an encryption method. Write AES256, aws:kms or aws:kms:dsse.')
 
 
 def _access_list(_: str, value: str) -> None:
     if value and value not in _ACCESS_LISTS:
-        raise ValueError(f'"{value}" is no canned access control list. Known are {", ".join(_ACCESS_LISTS)}.')
+        raise ValueError(f'"{value}" is not a canned access control list. Write one of {", ".join(_ACCESS_LISTS)}.')
 
 
 def _customer_key(_: str, value: Secret) -> None:
     if value.reveal() and len(_key_bytes(value.reveal())) != 32:
-        raise ValueError("is no key of 32 bytes. Write its bytes in base64.")
+        raise ValueError("is not a key of 32 bytes. Write its bytes in base64.")
 
 
 def _key_bytes(text: str) -> bytes:
@@ -94,17 +94,17 @@ class BucketOptions(
         "aws.s3.backoff.delay.ms": "s3.retry.backoff.ms",
         "aws.s3.backoff.max.delay.ms": "s3.retry.backoff.max.ms",
     },
-    without_effect={"s3.http.send.expect.continue": "botocore decides where a store is asked before it is sent bytes"},
+    without_effect={"s3.http.send.expect.continue": "botocore decides when to ask a store before sending bytes"},
 ):
-    """The bucket and the way there. Credentials stay in the configuration: `credentials` reads them when asked.
+    """The bucket and how to reach it. Credentials stay in the configuration; `credentials` reads them when needed.
 
     Attributes:
         endpoint: of a store other than Amazon's, or None.
         role: the role to assume, or "".
         role_seconds: how long its credentials are asked for.
         customer_key: 32 bytes, in base64, or None.
-        provider: the class of the user's own that has credentials, or "".
-        anonymous: whether requests are not signed.
+        provider: the user's own class that supplies credentials, or "".
+        anonymous: whether requests are sent unsigned.
     """
 
     bucket = settings.String(
@@ -129,7 +129,7 @@ class BucketOptions(
         width="LONG",
         validator=_url,
         convert=lambda written: written or None,
-        doc="The address of a store other than Amazon's that speaks S3: http://host:port. Default: Amazon's, of the "
+        doc="The address of a store other than Amazon's that speaks S3: http://host:port. Default: Amazon's for the "
         "region.",
     )
     path_style = settings.Boolean(
@@ -151,14 +151,14 @@ class BucketOptions(
         importance="HIGH",
         group=_ACCESS,
         doc="The access key. If neither this nor the keys below are set, boto3 looks for credentials in the "
-        "environment, in ~/.aws and at the machine's own service.",
+        "environment, in ~/.aws and at the machine's metadata service.",
     )
     aws_secret_access_key = settings.Password(
         "aws.secret.access.key",
         default=None,
         importance="HIGH",
         group=_ACCESS,
-        doc="The secret of that key. The task asks a config provider again whenever it starts, also after a failure.",
+        doc="The secret of that key. The task asks the config provider again at every start, also after a failure.",
     )
     aws_session_token = settings.Password(
         "aws.session.token",
@@ -179,7 +179,7 @@ class BucketOptions(
         default=False,
         importance="LOW",
         group=_ACCESS,
-        doc="Whether requests are not signed at all, for public buckets.",
+        doc="Whether to send requests unsigned, for public buckets.",
     )
     provider_class = settings.Class(
         "s3.credentials.provider.class",
@@ -187,8 +187,8 @@ class BucketOptions(
         importance="LOW",
         group=_ACCESS,
         doc="A Python class, as module:Class, with a method credentials() that gives key, secret and token (or None) "
-        "whenever new ones are needed; configure(config) receives the keys s3.credentials.provider.*. Of Java's "
-        "classes it may be those that look where boto3 looks as well, and the anonymous one.",
+        "whenever new ones are needed; configure(config) receives the keys s3.credentials.provider.*. Java's classes "
+        "that look where boto3 looks, and the anonymous one, are accepted too.",
     )
     role = settings.String(
         "aws.sts.role.arn",
@@ -201,7 +201,7 @@ class BucketOptions(
         default="connect",
         importance="LOW",
         group=_ACCESS,
-        doc="The name of the role's session in Amazon's records.",
+        doc="The name of the role's session in Amazon's logs.",
     )
     role_seconds = settings.Int(
         "aws.sts.role.session.duration",
@@ -216,7 +216,7 @@ class BucketOptions(
         default="",
         importance="LOW",
         group=_ACCESS,
-        doc="The external id that the role's owner asks for.",
+        doc="The external id that the role's owner requires.",
     )
     role_endpoint = settings.String(
         "aws.sts.config.endpoint",
@@ -224,7 +224,7 @@ class BucketOptions(
         importance="LOW",
         group=_ACCESS,
         convert=lambda written: written or None,
-        doc="The address of the service for roles. Default: Amazon's, of the region.",
+        doc="The address of the token service (STS). Default: Amazon's for the region.",
     )
     proxy = settings.String(
         "s3.proxy.url",
@@ -245,7 +245,7 @@ class BucketOptions(
         default=3,
         group=_WAYS,
         validator=settings.at_least(0),
-        doc="How often the client repeats a request at once after an error that may pass.",
+        doc="How often the client repeats a request by itself after a temporary error.",
     )
     backoff = settings.Long(
         "s3.retry.backoff.ms",
@@ -254,7 +254,7 @@ class BucketOptions(
         group=_WAYS,
         validator=settings.at_least(0),
         convert=settings.seconds,
-        doc="The first pause after such an error. It doubles, with a random part.",
+        doc="The first pause after such an error. It doubles each time, with jitter.",
     )
     longest_backoff = settings.Long(
         "s3.retry.backoff.max.ms",
@@ -281,7 +281,7 @@ class BucketOptions(
         group=_WAYS,
         validator=settings.at_least(1),
         convert=settings.seconds,
-        doc="How long to wait for an answer, or for the next bytes of it.",
+        doc="How long to wait for a response, or for its next bytes.",
     )
     encryption = settings.String(
         "s3.ssea.name",
@@ -289,7 +289,7 @@ class BucketOptions(
         importance="LOW",
         group=_OBJECTS,
         validator=_encryption,
-        doc="How the store encrypts objects: AES256, aws:kms or aws:kms:dsse. Default: as the bucket says.",
+        doc="How the store encrypts objects: AES256, aws:kms or aws:kms:dsse. Default: the bucket's own setting.",
     )
     customer_key = settings.Password(
         "s3.sse.customer.key",
@@ -297,7 +297,7 @@ class BucketOptions(
         importance="LOW",
         group=_OBJECTS,
         validator=_customer_key,
-        doc="A key of your own that objects are encrypted with: 32 bytes, in base64. The store keeps only its hash, "
+        doc="Your own key to encrypt objects with: 32 bytes, in base64. The store keeps only its hash, "
         "and readers of an object must send the key again.",
     )
     kms_key = settings.String(
@@ -305,7 +305,7 @@ class BucketOptions(
         default="",
         importance="LOW",
         group=_OBJECTS,
-        doc="The key of Amazon's key service for aws:kms. Default: the account's own.",
+        doc="The key in Amazon's KMS for aws:kms. Default: the account's own.",
     )
     access_list = settings.String(
         "s3.acl.canned",
@@ -313,14 +313,14 @@ class BucketOptions(
         importance="LOW",
         group=_OBJECTS,
         validator=_access_list,
-        doc="The canned access control list of objects that are written, such as bucket-owner-full-control.",
+        doc="The canned access control list of written objects, such as bucket-owner-full-control.",
     )
     storage_class = settings.String(
         "s3.storage.class",
         default="",
         importance="LOW",
         group=_OBJECTS,
-        doc="The storage class of objects that are written, such as STANDARD_IA. Default: STANDARD.",
+        doc="The storage class of written objects, such as STANDARD_IA. Default: STANDARD.",
     )
 
     def __init__(self, config: Config) -> None:
@@ -329,18 +329,18 @@ class BucketOptions(
         self.anonymous = self.is_anonymous or self.provider_class.rpartition(".")[2] in _ANONYMOUS
 
     def check_access(self) -> None:
-        """Raise ConfigError where the keys of the bucket and of the way there contradict each other."""
+        """Raise ConfigError if keys contradict each other."""
         for key, why in problems(self.config):
             raise ConfigError(key, why)
 
     def to_read(self) -> dict[str, Any]:
-        """The parameters of get_object and head_object that the keys ask for, beside Bucket and Key."""
+        """The parameters that the keys add to get_object and head_object, besides Bucket and Key."""
         if self.customer_key is None or not self.customer_key.reveal():
             return {}
         return {"SSECustomerAlgorithm": "AES256", "SSECustomerKey": _key_bytes(self.customer_key.reveal())}
 
     def to_write(self) -> dict[str, Any]:
-        """The parameters of put_object and create_multipart_upload that the keys ask for."""
+        """The parameters that the keys add to put_object and create_multipart_upload."""
         asked: dict[str, Any] = self.to_read()
         if not asked and self.encryption:
             asked["ServerSideEncryption"] = self.encryption
@@ -354,7 +354,7 @@ class BucketOptions(
 
     @property
     def where(self) -> str:
-        """The bucket and where it is, for messages. Without whatever an address may hold before an @."""
+        """The bucket and its address, for messages; without what the address may hold before an @."""
         if self.endpoint is None:
             return f"bucket {self.bucket} (region {self.region})"
         parts = urlsplit(self.endpoint)
@@ -363,7 +363,7 @@ class BucketOptions(
 
 
 def problems(parsed: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Keys that contradict each other: the key at fault, and why. Looks only at what is there."""
+    """Keys that contradict each other: the key at fault, and why. Looks only at keys that are present."""
     found = []
     get = parsed.get
     secret = get("aws.secret.access.key")
@@ -372,16 +372,16 @@ def problems(parsed: Mapping[str, Any]) -> list[tuple[str, str]]:
     if secret and secret.reveal() and "aws.access.key.id" in parsed and not get("aws.access.key.id"):
         found.append(("aws.access.key.id", "is missing: aws.secret.access.key is given."))
     if get("s3.wan.mode") and get("store.url"):
-        found.append(("s3.wan.mode", "is Amazon's own; with store.url leave it out."))
+        found.append(("s3.wan.mode", "works only with Amazon's own addresses. Remove it, or store.url."))
     if get("s3.sse.kms.key.id") and "s3.ssea.name" in parsed and not (get("s3.ssea.name") or "").startswith("aws:kms"):
-        found.append(("s3.sse.kms.key.id", "is for s3.ssea.name=aws:kms."))
+        found.append(("s3.sse.kms.key.id", "needs s3.ssea.name=aws:kms."))
     provider = get("s3.credentials.provider.class") or ""
     if provider and not _CHAINS.match(provider) and ":" not in provider:
-        why = f'"{provider}" cannot be loaded here. Write module:Class of a Python class with credentials().'
+        why = f'"{provider}" cannot be loaded. Write module:Class of a Python class with a method credentials().'
         found.append(("s3.credentials.provider.class", why))
     return found
 
 
 def unescaped(written: str) -> str:
-    r"""The signs that a user means by ``\n``, ``\r``, ``\t`` and ``\\``."""
+    r"""The characters that a user means by ``\n``, ``\r``, ``\t`` and ``\\``."""
     return re.sub(r"\\([nrt\\])", lambda match: _ESCAPES[match[1]], written)

@@ -1,4 +1,4 @@
-"""Topics into objects."""
+"""The S3 sink: topics to objects."""
 
 from connectors.s3.sink.connector import S3SinkConnector
 

@@ -1,4 +1,4 @@
-"""The keys of the sink: Confluent's names, meanings and defaults; Aiven's are understood as well."""
+"""The keys of the sink: Confluent's names, meanings and defaults; Aiven's names are accepted as well."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _FORMAT: Final = "Format"
 _RECORDS: Final = "Records"
 _UPLOADS: Final = "Uploads"
 
-# Why keys of others do nothing.
-_MEMORY: Final = "memory is taken as records come. s3.memory.bytes says how much of it"
-_SCHEMAS: Final = "a schema is known for as long as files of it are open"
+# Why other connectors' keys have no effect.
+_MEMORY: Final = "memory is allocated as records arrive. s3.memory.bytes limits it"
+_SCHEMAS: Final = "a schema is remembered as long as files of it are open"
 
 MIB: Final = 1 << 20
-#: S3 takes no smaller part of an upload, but for the last one.
+#: S3 accepts no smaller part of an upload, except the last one.
 SMALLEST_PART: Final = 5 * MIB
 
 
@@ -31,12 +31,12 @@ def _zone(value: str) -> ZoneInfo:
     try:
         return ZoneInfo(value or "UTC")
     except (KeyError, ValueError, OSError):
-        raise ValueError(f'"{value}" is no time zone. Write UTC or a name such as Europe/Berlin.') from None
+        raise ValueError(f'"{value}" is not a time zone. Write UTC or a name such as Europe/Berlin.') from None
 
 
 def _tags(_: str, value: list[str]) -> None:
     if wrong := [pair for pair in value if not re.fullmatch(r"[^:]{1,128}:[^:]{0,256}", pair)]:
-        raise ValueError(f'"{wrong[0]}" is no tag. Write key:value, with commas between tags.')
+        raise ValueError(f'"{wrong[0]}" is not a tag. Write key:value, with commas between tags.')
 
 
 class _OwnOptions(
@@ -51,29 +51,29 @@ class _OwnOptions(
     },
     without_effect={
         "storage.class": WithoutEffect(
-            "this is the sink for S3", unless=("io.confluent.connect.s3.storage.S3Storage",)
+            "this sink writes to S3 only", unless=("io.confluent.connect.s3.storage.S3Storage",)
         ),
         "s3.elastic.buffer.enable": WithoutEffect(_MEMORY, unless=("true",)),
         "s3.elastic.buffer.init.capacity": _MEMORY,
         "schemas.cache.config": _SCHEMAS,
         "schema.cache.size": _SCHEMAS,
-        "shutdown.timeout.ms": "task.shutdown.graceful.timeout.ms of the worker says how long a stop may take",
-        "max.files.scan.limit": "the bucket is not searched for files",
-        "max.write.duration.ms": "files are written in threads while records are consumed",
-        "schema.generator.class": "there are no tables of Hive",
-        "aws.s3.fetch.page.size": "it is for the source",
-        "aws.s3.fetch.buffer.size": "it is for the source",
+        "shutdown.timeout.ms": "the worker's task.shutdown.graceful.timeout.ms says how long a stop may take",
+        "max.files.scan.limit": "the sink does not search the bucket for files",
+        "max.write.duration.ms": "threads write files while the task consumes records",
+        "schema.generator.class": "the sink creates no Hive tables",
+        "aws.s3.fetch.page.size": "it belongs to the source",
+        "aws.s3.fetch.buffer.size": "it belongs to the source",
     },
 ):
-    """The keys, but those of schema evolution."""
+    """The keys, except those of schema evolution."""
 
     format_class = settings.Class(
         "format.class",
         default="",
         importance="HIGH",
         group=_FORMAT,
-        doc="What is in a file: json (a line of JSON a record), jsonarray, csv, avro, parquet, bytes or string; or "
-        "the name of Confluent's class, such as io.confluent.connect.s3.format.json.JsonFormat. Default: "
+        doc="The format of files: json (one line of JSON per record), jsonarray, csv, avro, parquet, bytes or string; "
+        "or the name of Confluent's class, such as io.confluent.connect.s3.format.json.JsonFormat. Default: "
         "format.output.type, else json.",
     )
     s3_compression_type = settings.String(
@@ -91,7 +91,7 @@ class _OwnOptions(
         importance="LOW",
         group=_FORMAT,
         validator=settings.between(-1, 22),
-        doc="The level of gzip (0 to 9) or zstd (1 to 22). -1 is the usual one of each.",
+        doc="The level of gzip (0 to 9) or zstd (1 to 22). -1 is the default level of each.",
     )
     parquet_codec = settings.String(
         "parquet.codec",
@@ -99,7 +99,7 @@ class _OwnOptions(
         importance="LOW",
         group=_FORMAT,
         validator=settings.one_of("none", "uncompressed", "gzip", "snappy", "zstd", "lz4", "brotli", ignore_case=True),
-        doc="How columns of Parquet are compressed: none, gzip, snappy, zstd, lz4 or brotli.",
+        doc="How Parquet columns are compressed: none, gzip, snappy, zstd, lz4 or brotli.",
     )
     avro_codec = settings.String(
         "avro.codec",
@@ -107,7 +107,7 @@ class _OwnOptions(
         importance="LOW",
         group=_FORMAT,
         validator=settings.one_of("null", "deflate", "snappy", "bzip2", "zstandard", ignore_case=True),
-        doc="How blocks of Avro are compressed: null, deflate, snappy, bzip2 or zstandard.",
+        doc="How Avro blocks are compressed: null, deflate, snappy, bzip2 or zstandard.",
     )
     json_decimal_format = settings.String(
         "json.decimal.format",
@@ -129,7 +129,7 @@ class _OwnOptions(
         default=None,
         importance="LOW",
         group=_FORMAT,
-        doc="The separator behind each record in files of the format bytes, with the escapes \\n, \\r, \\t and \\\\. "
+        doc="The separator after each record in files of the format bytes, with the escapes \\n, \\r, \\t and \\\\. "
         "Default: a line feed.",
     )
     enhanced_avro_schema_support = settings.Boolean(
@@ -137,76 +137,77 @@ class _OwnOptions(
         default=True,
         importance="LOW",
         group=_FORMAT,
-        doc="Whether files of Avro keep enums and packages of Avro.",
+        doc="Whether Avro files keep Avro's enums and namespaces.",
     )
     connect_meta_data = settings.Boolean(
         "connect.meta.data",
         default=True,
         importance="LOW",
         group=_FORMAT,
-        doc="Whether Avro's schemas keep the parts that only Connect's schemas have.",
+        doc="Whether Avro schemas keep the parts that only Connect schemas have.",
     )
     allow_optional_map_keys = settings.Boolean(
         "allow.optional.map.keys",
         default=False,
         importance="LOW",
         group=_FORMAT,
-        doc="Whether maps with optional texts as keys are maps in Avro.",
+        doc="Whether maps whose keys are optional strings become maps in Avro.",
     )
     format_output_type = settings.String(
         "format.output.type",
         default="",
         group=_FORMAT,
         validator=settings.one_of("", "csv", "json", "jsonl", "avro", "parquet", ignore_case=True),
-        doc="Aiven's formats: csv, json (an array), jsonl, avro or parquet, of the fields below. Without format.class.",
+        doc="Aiven's formats: csv, json (an array), jsonl, avro or parquet, with the fields below. Not with "
+        "format.class.",
     )
     format_output_fields = settings.List(
         "format.output.fields",
         default=["value"],
         group=_FORMAT,
-        doc="With format.output.type: which of key, value, offset, timestamp and headers are written.",
+        doc="With format.output.type: which of key, value, offset, timestamp and headers to write.",
     )
     format_output_fields_value_encoding = settings.String(
         "format.output.fields.value.encoding",
         default="base64",
         group=_FORMAT,
         validator=settings.one_of("base64", "none", ignore_case=True),
-        doc="With format.output.type=csv: base64 or none, for keys and values.",
+        doc="With format.output.type=csv: the encoding of keys and values, base64 or none.",
     )
     enveloped = settings.Boolean(
         "format.output.envelope",
         default=True,
         group=_FORMAT,
-        doc='With format.output.type: whether a single field is wrapped in an object, {"value": ...}.',
+        doc='With format.output.type: whether to wrap a single field in an object, {"value": ...}.',
     )
     file_compression_type = settings.String(
         "file.compression.type",
         default="",
         group=_FORMAT,
         validator=settings.one_of("", "none", "gzip", "snappy", "zstd", ignore_case=True),
-        doc="Aiven's name of the compression: none, gzip, snappy or zstd. Parquet and Avro compress within the file. "
-        "Default: gzip for Aiven's class and formats.",
+        doc="The compression under Aiven's name: none, gzip, snappy or zstd. Parquet and Avro compress within the "
+        "file. Default: gzip for Aiven's class and formats.",
     )
     topics_dir = settings.String(
         "topics.dir",
         default="topics",
         importance="HIGH",
         group=_NAMES,
-        doc="The folder that all objects are in.",
+        doc="The folder of all objects.",
     )
     directory_delim = settings.String(
         "directory.delim",
         default="/",
         group=_NAMES,
         validator=settings.non_empty,
-        doc="The separator of folders.",
+        doc="The separator between folders.",
     )
     file_delim = settings.String(
         "file.delim",
         default="+",
         group=_NAMES,
         validator=settings.non_empty,
-        doc="The separator of topic, partition and offset in the name of a file.",
+        doc="The separator between topic, partition and offset in a file's name.",
     )
     filename_offset_zero_pad_width = settings.Int(
         "filename.offset.zero.pad.width",
@@ -214,7 +215,7 @@ class _OwnOptions(
         importance="LOW",
         group=_NAMES,
         validator=settings.between(0, 19),
-        doc="The minimum number of digits of the offset in the name of a file.",
+        doc="The minimum number of digits of the offset in a file's name.",
     )
     partitioner_class = settings.Class(
         "partitioner.class",
@@ -228,20 +229,20 @@ class _OwnOptions(
         "partition.field.name",
         default=[],
         group=_NAMES,
-        doc="The fields of the partitioner field; dots lead into structs.",
+        doc="The fields for the partitioner field; dots lead into structs.",
     )
     partition_field_format_path = settings.Boolean(
         "partition.field.format.path",
         default=True,
         importance="LOW",
         group=_NAMES,
-        doc="Whether its folders are name=value, or the value alone.",
+        doc="Whether its folders are named name=value, or the value alone.",
     )
     partition_duration_ms = settings.Long(
         "partition.duration.ms",
         default=-1,
         group=_NAMES,
-        doc="The time that a folder of the partitioner time covers. -1: an hour.",
+        doc="The period that a folder of the partitioner time covers. -1: an hour.",
     )
     path_format = settings.String(
         "path.format",
@@ -254,14 +255,14 @@ class _OwnOptions(
         "locale",
         default="",
         group=_NAMES,
-        doc="The language of names of months and days in that pattern. Only English is supported.",
+        doc="The language of month and day names in that pattern. Only English is supported.",
     )
     zone = settings.String(
         "timezone",
         default="",
         group=_NAMES,
         convert=_zone,
-        doc="The zone of dates and times in names of folders, and of rotate.schedule.interval.ms. Default: UTC.",
+        doc="The time zone of folder names and of rotate.schedule.interval.ms. Default: UTC.",
     )
     timestamp_extractor = settings.String(
         "timestamp.extractor",
@@ -274,7 +275,7 @@ class _OwnOptions(
         "timestamp.field",
         default="timestamp",
         group=_NAMES,
-        doc="The field of the extractor RecordField: milliseconds, a Timestamp or Date, or text in ISO 8601.",
+        doc="The field for the extractor RecordField: milliseconds, a Timestamp or Date, or an ISO 8601 string.",
     )
     file_name_template = settings.String(
         "file.name.template",
@@ -288,7 +289,7 @@ class _OwnOptions(
         "file.name.prefix",
         default="",
         group=_NAMES,
-        doc="The prefix of such a name; may have the same variables.",
+        doc="The prefix of such a name; it may contain the same variables.",
     )
     file_name_timestamp_timezone = settings.String(
         "file.name.timestamp.timezone",
@@ -296,7 +297,7 @@ class _OwnOptions(
         importance="LOW",
         group=_NAMES,
         convert=_zone,
-        doc="The zone of timestamps in such a name.",
+        doc="The time zone of timestamps in such a name.",
     )
     file_name_timestamp_source = settings.String(
         "file.name.timestamp.source",
@@ -304,7 +305,7 @@ class _OwnOptions(
         importance="LOW",
         group=_NAMES,
         validator=settings.one_of("wallclock", "event", ignore_case=True),
-        doc="Whether they are of now (wallclock) or of the record (event).",
+        doc="Whether these timestamps are the current time (wallclock) or the record's (event).",
     )
     flush_size = settings.Int(
         "flush.size",
@@ -312,52 +313,52 @@ class _OwnOptions(
         importance="HIGH",
         group=_ENDS,
         validator=settings.at_least(0),
-        doc="So many records of a partition, over all its open files, end these files. 0: never. If nothing in this "
-        "group is set, files end at each commit of offsets (offset.flush.interval.ms).",
+        doc="The number of records of a partition, over all its open files, that ends these files. 0: never. If "
+        "nothing in this group is set, files end at each commit of offsets (offset.flush.interval.ms).",
     )
     rotate_interval_ms = settings.Long(
         "rotate.interval.ms",
         default=-1,
         importance="HIGH",
         group=_ENDS,
-        doc="A record that is so much later than the first one ends the files of its partition, before itself. Times "
-        "are those of the partitioner, else of records. -1: never.",
+        doc="A record that is this much later than the first one ends its partition's files, and begins new ones. "
+        "Times are the partitioner's, else the records'. -1: never.",
     )
     schedule_ms = settings.Long(
         "rotate.schedule.interval.ms",
         default=-1,
         group=_ENDS,
         convert=lambda written: max(0, written),
-        doc="All files end at this interval, counted from midnight in the zone timezone. -1: never.",
+        doc="The interval at which all files end, counted from midnight in timezone. -1: never.",
     )
     file_max_bytes = settings.Long(
         "file.max.bytes",
         default=0,
         group=_ENDS,
         validator=settings.at_least(0),
-        doc="So many bytes of records, keys and values as they are in Kafka, end a file. 0: never.",
+        doc="The number of bytes, of keys and values as they are in Kafka, that ends a file. 0: never.",
     )
     file_max_records = settings.Int(
         "file.max.records",
         default=0,
         group=_ENDS,
         validator=settings.at_least(0),
-        doc="So many records end a file. 0: never.",
+        doc="The number of records that ends a file. 0: never.",
     )
     rotate_file_on_partition_change = settings.Boolean(
         "rotate.file.on.partition.change",
         default=True,
         importance="LOW",
         group=_ENDS,
-        doc="With rotate.interval.ms: whether a record of another folder than the one before ends the files of its "
-        "partition. Where late records come, false keeps several files open instead of making many small ones.",
+        doc="With rotate.interval.ms: whether a record for another folder than the one before ends the files of its "
+        "partition. With late records, false keeps several files open instead of making many small ones.",
     )
     partitioner_max_open_files = settings.Int(
         "partitioner.max.open.files",
         default=-1,
         importance="LOW",
         group=_ENDS,
-        doc="How many files of a partition may be open; if there would be more, the oldest ends. -1: any number.",
+        doc="How many files of a partition may be open; before one more, the oldest ends. -1: any number.",
     )
     schema_compatibility = settings.String(
         "schema.compatibility",
@@ -365,9 +366,10 @@ class _OwnOptions(
         importance="HIGH",
         group=_ENDS,
         validator=settings.one_of("none", "backward", "forward", "full", ignore_case=True),
-        doc="What a record with another schema than its file's does, in formats with schemas. NONE: it ends the file. "
-        "BACKWARD, FULL: it is written with the file's schema if it fits that; else the file ends, and the next one's "
-        "schema takes both. FORWARD: it is written with the file's schema, without the fields that this schema lacks.",
+        doc="In formats with schemas: what happens to a record with another schema than its file's. NONE: it ends the "
+        "file. BACKWARD, FULL: it is written with the file's schema if it fits that; else the file ends, and the next "
+        "one's schema fits both. FORWARD: it is written with the file's schema, without the fields that this schema "
+        "lacks.",
     )
     nulls = settings.String(
         "behavior.on.null.values",
@@ -376,15 +378,15 @@ class _OwnOptions(
         group=_RECORDS,
         validator=settings.one_of("fail", "ignore", "write", ignore_case=True),
         convert=str.lower,
-        doc="Records without a value: fail, ignore, or write their keys into the folder of tombstones (with "
-        "store.kafka.keys).",
+        doc="What to do with records without a value: fail, ignore, or write their keys to the folder of tombstones "
+        "(with store.kafka.keys).",
     )
     report_nulls = settings.Boolean(
         "report.null.values.to.dlq",
         default=True,
         importance="LOW",
         group=_RECORDS,
-        doc="Whether records without a value that are ignored go to the error policy (its dead letter topic), where "
+        doc="Whether ignored records without a value go to the error policy (its dead letter topic), where "
         "there is one.",
     )
     tombstones = settings.String(
@@ -399,21 +401,21 @@ class _OwnOptions(
         default=False,
         importance="LOW",
         group=_RECORDS,
-        doc="Whether keys are written into a file of their own beside each file, with .keys in its name.",
+        doc="Whether to write keys to a file of their own next to each file, with .keys in its name.",
     )
     store_kafka_headers = settings.Boolean(
         "store.kafka.headers",
         default=False,
         importance="LOW",
         group=_RECORDS,
-        doc="Whether headers are written likewise, with .headers.",
+        doc="Whether to write headers in the same way, with .headers.",
     )
     keys_format_class = settings.Class(
         "keys.format.class",
         default="avro",
         importance="LOW",
         group=_RECORDS,
-        doc="The format of files of keys, as format.class.",
+        doc="The format of files of keys, with the values of format.class.",
     )
     headers_format_class = settings.Class(
         "headers.format.class",
@@ -428,7 +430,7 @@ class _OwnOptions(
         importance="HIGH",
         group=_UPLOADS,
         validator=settings.between(SMALLEST_PART, 2**31 - 1),
-        doc="The sink uploads a larger file in parts of so many bytes, as it grows. At least 5 MiB.",
+        doc="The sink uploads a larger file in parts of this many bytes, as it grows. At least 5 MiB.",
     )
     memory = settings.Long(
         "s3.memory.bytes",
@@ -436,7 +438,7 @@ class _OwnOptions(
         group=_UPLOADS,
         validator=settings.at_least(16 * MIB),
         doc="How much memory a task gives to all its open files and uploads. When it is full, the sink uploads a part "
-        "of the largest file if it has 5 MiB, or else moves it to the folder s3.spill.dir; if uploads are too slow, "
+        "of the largest file if it has 5 MiB, or else moves it to the folder s3.spill.dir. If uploads are too slow, "
         "consumption waits.",
     )
     spill_folder = settings.String(
@@ -444,8 +446,8 @@ class _OwnOptions(
         default="",
         importance="LOW",
         group=_UPLOADS,
-        doc="The folder for data that does not fit into the memory; at most s3.part.size for each open file. Default: "
-        "the machine's folder for temporary files.",
+        doc="The folder for data that does not fit into memory; at most s3.part.size for each open file. Default: "
+        "the machine's temporary folder.",
     )
     threads = settings.Int(
         "s3.upload.threads",
@@ -453,7 +455,7 @@ class _OwnOptions(
         importance="LOW",
         group=_UPLOADS,
         validator=settings.between(1, 16),
-        doc="The most requests of a task at a time.",
+        doc="The maximum number of a task's requests at a time.",
     )
     conditional_writes = settings.Boolean(
         "enable.conditional.writes",
@@ -461,21 +463,22 @@ class _OwnOptions(
         importance="LOW",
         group=_UPLOADS,
         doc="Whether the sink never replaces an existing object (If-None-Match), so that a task that lost its "
-        "partitions does no harm. The sink then looks at the existing object and continues behind it.",
+        "partitions does no harm. The sink then looks at the existing object and continues after it.",
     )
     digest = settings.Boolean(
         "s3.send.digest",
         default=False,
         importance="LOW",
         group=_UPLOADS,
-        doc="Whether each upload carries its MD5, which buckets with object lock ask for.",
+        doc="Whether each upload carries its MD5, which buckets with object lock require.",
     )
     s3_object_tagging = settings.Boolean(
         "s3.object.tagging",
         default=False,
         importance="LOW",
         group=_UPLOADS,
-        doc="Whether objects get the tags startOffset, endOffset and recordCount, and those of the next key.",
+        doc="Whether objects get the tags startOffset, endOffset and recordCount, and those of "
+        "s3.object.tagging.key.value.pairs.",
     )
     s3_object_tagging_key_value_pairs = settings.List(
         "s3.object.tagging.key.value.pairs",
@@ -483,7 +486,7 @@ class _OwnOptions(
         importance="LOW",
         group=_UPLOADS,
         validator=_tags,
-        doc="Further tags, key:value with commas.",
+        doc="Further tags: key:value, separated by commas.",
     )
     tags_must = settings.String(
         "s3.object.behavior.on.tagging.error",
@@ -500,7 +503,7 @@ class _OwnOptions(
         group=_UPLOADS,
         validator=settings.at_least(0),
         doc="How often the sink retries uploads before the task fails if the store cannot be reached or throttles. "
-        "Each attempt is s3.part.retries requests.",
+        "Within each attempt the client repeats requests s3.part.retries times.",
     )
     retry_backoff = settings.Long(
         "retry.backoff.ms",
@@ -509,7 +512,7 @@ class _OwnOptions(
         group=_UPLOADS,
         validator=settings.at_least(0),
         convert=settings.seconds,
-        doc="The pause before the first retry. It doubles up to a minute, with a random part.",
+        doc="The pause before the first retry. It doubles up to a minute, with jitter.",
     )
     s3_schema_partition_affix_type = settings.String(
         "s3.schema.partition.affix.type",
@@ -517,12 +520,12 @@ class _OwnOptions(
         importance="LOW",
         group=_NAMES,
         validator=settings.one_of("none", ignore_case=True),
-        doc="Only NONE: names of schemas do not become folders here.",
+        doc="Only NONE: schema names do not become folders.",
     )
 
 
 class S3SinkOptions(_OwnOptions, EvolutionOptions):
-    """The keys as values; what is made of them is at `connectors.s3.sink.plan`."""
+    """The keys as values; `connectors.s3.sink.plan` says what follows from them."""
 
     allowed = EvolutionOptions.allowed.replaced(
         group=_ENDS,
@@ -535,11 +538,11 @@ class S3SinkOptions(_OwnOptions, EvolutionOptions):
         default=PASS,
         group=_ENDS,
         doc="What happens to a record that does not fit its file: fail (the task fails), quarantine (the record goes "
-        "to the error policy, the others are written), pass (it begins a file of its own schema).",
+        "to the error policy, the others are written), pass (the record begins a file of its own schema).",
     )
 
 
 def is_aivens(config: Mapping[str, Any]) -> bool:
-    """Whether a configuration is written for Aiven's sink, whose defaults are others."""
+    """Whether a configuration is written for Aiven's sink, which has other defaults."""
     keys = ("file.name.template", "format.output.type", "output_fields", "output_compression", "aws_s3_bucket")
     return "aiven" in str(config.get("connector.class", "")).lower() or any(config.get(key) for key in keys)
