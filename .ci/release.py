@@ -136,12 +136,8 @@ def check_wheel(wheel: Path, source: Path) -> None:
     """
     with zipfile.ZipFile(wheel) as files:
         names = set(files.namelist())
-    wanted = {
-        path.relative_to(source).as_posix()
-        for name in PACKAGES
-        for path in (source / name).rglob("*")
-        if path.is_file()
-    }
+    packaged = (path for name in PACKAGES for path in (source / name).rglob("*") if path.is_file())
+    wanted = {MOVED.get(name, name) for name in (path.relative_to(source).as_posix() for path in packaged)}
     if missing := sorted(wanted - names):
         raise Refused(f"{wheel.name} lacks {len(missing)} files of the packages, among them {missing[0]}.")
     if strange := sorted(strangers(names)):

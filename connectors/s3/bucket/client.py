@@ -159,7 +159,7 @@ class Bucket:
         return self._credentials() != used
 
     def request(self, operation: str, **parameters: Any) -> Any:
-        """Send a request by the name of boto3's method, such as ``put_object``, and return the response. Adds the bucket."""
+        """Send a request to the bucket by the name of boto3's method, such as ``put_object``; return the response."""
         with self.measure(operation):
             return getattr(self.client, operation)(Bucket=self.name, **parameters)
 
