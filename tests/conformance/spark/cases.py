@@ -280,7 +280,7 @@ def outbox() -> list[Raw]:
     key = of_keys.from_connect_data("t", KEY, KEYS[0])
     rows = [
         dict(zip(texts, (str(number), kind, f"a{number}", "Created", payload), strict=True))
-        for number, (kind, payload) in enumerate([("User", '{"n": 1}'), ("Order", ""), ("User", "text")])
+        for number, (kind, payload) in enumerate([("User", '{"n": 1}'), ("Order", ""), ("User", '{"n": 2}')])
     ]
     values = [
         {"before": None if op == "c" else each, "after": None if op == "d" else each, "op": op, "ts_ms": 5}
