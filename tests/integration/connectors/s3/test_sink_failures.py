@@ -47,12 +47,12 @@ def put_for_long(run: SinkRun) -> None:
     [
         ({"aws.secret.access.key": "wrong"}, "SignatureDoesNotMatch.*Check aws.secret.access.key"),
         ({"aws.access.key.id": "nobody"}, "InvalidAccessKeyId.*Check aws.access.key.id"),
-        ({"s3.bucket.name": "not-there"}, "NoSuchBucket.*Make the bucket"),
+        ({"s3.bucket.name": "not-there"}, "NoSuchBucket.*Create the bucket"),
         (
             {"store.url": f"http://127.0.0.1:{free_port()}", "max.retries": "2"},
             "cannot be reached.*Given up after 2 retr",
         ),
-        ({"s3.ssea.name": "AES256"}, "NotImplemented.*leave out the key that asks for it"),
+        ({"s3.ssea.name": "AES256"}, "NotImplemented.*remove the key that asks for it"),
     ],
     ids=["secret", "key", "bucket", "host", "refused"],
 )

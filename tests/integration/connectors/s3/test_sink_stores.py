@@ -95,7 +95,7 @@ def test_a_store_that_only_reads_fails_the_task_and_nothing_is_committed(s3_gate
     try:
         with sink_run(bucket, {"flush.size": "1"}) as run:
             run.put(*rows(1))
-            with pytest.raises(ConnectError, match="AccessDenied.*Check the rights"):
+            with pytest.raises(ConnectError, match="AccessDenied.*Check the permissions"):
                 put_nothing_for_long(run)
         assert not run.committed.get(PLACE)
     finally:

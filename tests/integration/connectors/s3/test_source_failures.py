@@ -21,7 +21,7 @@ from tests.servers.s3 import S3Bucket, S3Proxy
     [
         ({"aws__secret__access__key": "wrong-secret"}, "Check aws.secret.access.key"),
         ({"aws__access__key__id": "nobody"}, "Check aws.access.key.id"),
-        ({"s3__bucket__name": "not-there"}, "Make the bucket, or check s3.bucket.name"),
+        ({"s3__bucket__name": "not-there"}, "Create the bucket, or check s3.bucket.name"),
     ],
 )
 def test_a_store_that_refuses_is_said(s3_bucket: S3Bucket, config: dict[str, str], said: str) -> None:
