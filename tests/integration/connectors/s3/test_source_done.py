@@ -111,7 +111,7 @@ def test_a_store_that_takes_no_change_fails_the_task_and_one_that_is_away_is_wai
                 run.poll()
                 between.refusing = False
                 server.start(read_only=True)
-                with pytest.raises(ConnectError, match="deleting a in bucket read-only.*The store does not support this"):
+                with pytest.raises(ConnectError, match="a in bucket read-only.*The store does not support this"):
                     run.poll_until(2)
     finally:
         server.close()
