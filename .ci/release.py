@@ -9,9 +9,9 @@ Nothing is published and no tag is made. The build is of the commit alone: files
 import hashlib
 import os
 import re
+import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 import venv
 import zipfile
@@ -58,9 +58,10 @@ def release(folder: Path, commit: str) -> None:
                 f"{name} differs between two builds of the same commit. Find out what depends on time or order."
             )
     say(f"built twice, the same bytes: {', '.join(sorted(once))}")
-    check_wheel(next(path for name, path in once.items() if name.endswith(".whl")), source)
+    (wheel,) = (path for name, path in once.items() if name.endswith(".whl"))
+    check_wheel(wheel, source)
     run([tools / "python", "-m", "twine", "check", "--strict", *once.values()])
-    check_installed(next(path for name, path in once.items() if name.endswith(".whl")), folder / "user", version)
+    check_installed(wheel, folder / "user", version)
     keep(once)
     print(instructions(version, notes))
 
@@ -81,8 +82,7 @@ def exported(commit: str, folder: Path) -> Path:
     folder.mkdir()
     archive = folder.with_suffix(".tar")
     run(["git", "archive", "--output", archive, commit])
-    with tarfile.open(archive) as files:
-        files.extractall(folder)  # noqa: S202 - git's own archive of this repository
+    shutil.unpack_archive(archive, folder)
     return folder
 
 

@@ -15,7 +15,7 @@ from operator import itemgetter
 from typing import Final
 
 from connect.data.times import DAY_MS, EPOCH_DAY
-from transforms.java_dates_pattern import MONTHS, WEEKDAYS, Token, day_of, weekday
+from transforms.java_dates_pattern import JULIAN, MONTHS, WEEKDAYS, Token, day_of, weekday
 
 _MOST_PIECES: Final = 100_000
 #: Minutes by the names of time zones. Some begin with another, and Java takes the first that matches.
@@ -34,7 +34,7 @@ _Time = Callable[[str, dict[str, int]], int]
 
 
 class Parser:
-    """Reads texts of one pattern. Years of two digits lie between 80 years before and 20 years after today."""
+    """Reads texts of one pattern. Years of two digits lie between 80 years before and 20 years after its creation."""
 
     def __init__(self, parts: Sequence[Token]) -> None:
         self._takes = re.compile(
@@ -170,8 +170,9 @@ def _day(letters: str, said: dict[str, int]) -> int:
     """Milliseconds up to a day. A missing month or day is the first one, a missing year is 1970."""
     year, month = said.get("y", 1970), said.get("M", 1)
     if letters.rfind("D") > letters.rfind("d"):
-        # Java counts the days of 1582 from a Julian January.
-        day = day_of(year if year != 1582 else 1581, 1, said["D"])
+        if year == 1582:
+            raise ValueError(JULIAN)
+        day = day_of(year, 1, said["D"])
     elif "d" in said or "E" not in said:
         day = day_of(year, month, said.get("d", 1))
     else:  # the first such day of the month

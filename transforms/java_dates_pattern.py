@@ -27,6 +27,11 @@ _REFUSED: Final = {
 _MOST_LETTERS: Final = 255
 _CYCLE: Final = 146_097  # days of 400 years
 _FIRST: Final = -141_427  # 15 October 1582
+#: Why a date has no text, or a text no date. Java also counts the days of the year 1582 from a Julian January.
+JULIAN: Final = (
+    "Dates before 15 October 1582, for which Java uses the Julian calendar, cannot be converted to or from text, and "
+    "neither can the day of the year 1582. Leave them as numbers, dates or timestamps."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +78,7 @@ def date_of(day: int) -> dt.date:
         ValueError: the day is before 15 October 1582.
     """
     if day < _FIRST:
-        raise ValueError(
-            "Dates before 15 October 1582, for which Java uses the Julian calendar, cannot be converted to or from "
-            "text. Leave them as numbers, dates or timestamps."
-        )
+        raise ValueError(JULIAN)
     return dt.date.fromordinal((day + EPOCH_DAY - 1) % _CYCLE + 1)
 
 
@@ -87,10 +89,12 @@ def year_of(day: int) -> int:
 
 def day_of(year: int, month: int, day: int) -> int:
     """The day of a date; month and day may be outside their ranges. Raises ValueError as `date_of`."""
+    if year < 1582:
+        raise ValueError(JULIAN)
     years, month = divmod(month - 1, 12)
     cycles, of_cycle = divmod(year + years - 1, 400)
     found = cycles * _CYCLE + dt.date(of_cycle + 1, month + 1, 1).toordinal() + day - 1 - EPOCH_DAY
-    date_of(_FIRST - 1 if year < 1582 else found)
+    date_of(found)
     return found
 
 

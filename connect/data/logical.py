@@ -86,7 +86,7 @@ def decode(schema: Schema, encoded: Any) -> Any:
             try:
                 return dt.date.fromordinal(encoded + EPOCH_DAY)
             except (ValueError, OverflowError):
-                raise SchemaError(f"{encoded} days since 1970 is outside of the years 1 to 9999.") from None
+                raise SchemaError(f"{encoded} days since 1970 is outside the years 1 to 9999.") from None
         case "org.apache.kafka.connect.data.Time":
             if not 0 <= encoded < DAY_MS:
                 raise SchemaError(f"{encoded} ms is not a time of day.")
@@ -98,7 +98,7 @@ def decode(schema: Schema, encoded: Any) -> Any:
             try:
                 return EPOCH + dt.timedelta(milliseconds=encoded)
             except OverflowError:
-                raise SchemaError(f"{encoded} ms since 1970 is outside of the years 1 to 9999.") from None
+                raise SchemaError(f"{encoded} ms since 1970 is outside the years 1 to 9999.") from None
     return encoded
 
 

@@ -30,4 +30,4 @@ def timestamp_of(ms: int) -> dt.datetime:
     try:
         return EPOCH + dt.timedelta(milliseconds=ms)
     except OverflowError:
-        raise DataError(f"{ms} ms since 1970 is outside of the years 1 to 9999.") from None
+        raise DataError(f"{ms} ms since 1970 is outside the years 1 to 9999.") from None

@@ -333,7 +333,7 @@ def _timestamps(messages: list[Any]) -> list[Any]:
     if messages and not (
         min(seconds) in _SECONDS and max(seconds) in _SECONDS and min(nanos) >= 0 and max(nanos) < 1_000_000_000
     ):
-        raise DataError("a google.protobuf.Timestamp outside of the years 1 to 9999, or of a second.")
+        raise DataError("a google.protobuf.Timestamp outside the years 1 to 9999, or of a second.")
     whole = dt.datetime.fromtimestamp
     utc = dt.UTC
     if not any(nanos):

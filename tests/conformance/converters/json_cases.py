@@ -490,4 +490,4 @@ DIFFERENCES = [
     ('"\\u\u0230041"'.encode("utf-16-le"), "The digits of an escape are ASCII.", "A", "error"),
 ]
 #: What mangled logical values may run into: Python's dates end in the year 9999, its times before 24:00.
-BEYOND_PYTHON = ("outside of the years 1 to 9999", "is not a time of day")
+BEYOND_PYTHON = ("outside the years 1 to 9999", "is not a time of day")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -84,17 +83,17 @@ class Rest:
 
         A deletion that was answered so may have taken effect: then the next try finds nothing.
         """
-        deadline = time.monotonic() + PATIENCE
-        tried_again = False
-        while True:
-            answer = self.ask(method, path, body)
-            if method == "DELETE" and answer.status == 404 and tried_again:
-                return None
-            if answer.status != 409 or time.monotonic() > deadline:
-                assert 200 <= answer.status < 300, f"{method} {path}: {answer}"
-                return answer.body
-            tried_again = True
-            time.sleep(0.1)
+        answers: list[Answer] = []
+
+        def is_settled() -> bool:
+            answers.append(self.ask(method, path, body))
+            return answers[-1].status != 409
+
+        until(is_settled, PATIENCE, lambda: f"{method} {path}: {answers[-1]}", every=0.1)
+        *earlier, last = answers
+        is_gone = method == "DELETE" and last.status == 404 and bool(earlier)
+        assert is_gone or 200 <= last.status < 300, f"{method} {path}: {last}"
+        return None if is_gone else last.body
 
     def create(self, name: str, config: Mapping[str, str], initial_state: str | None = None) -> None:
         """Create a connector."""

@@ -1,7 +1,6 @@
 """`make release` builds what is published from a commit, and refuses what should not be."""
 
 import hashlib
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,21 +10,28 @@ from typing import NoReturn
 import pytest
 
 from connect import __version__
+from tests.integration.packaging.copies import copy_of_checkout
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
-ROOT = Path(__file__).parents[3]
+#: A step of the build whose result is never the same.
+BY_CHANCE = """
+import os
+from pathlib import Path
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+
+class Hook(BuildHookInterface):
+    def initialize(self, version, build_data):
+        Path(self.root, "connect", "chance.txt").write_bytes(os.urandom(8))
+"""
 
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
     """A repository of its own, with one commit of all files here."""
-    folder = tmp_path / "checkout"
-    listed = subprocess.check_output(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT)
-    for name in filter(None, listed.decode().split("\0")):
-        if (ROOT / name).is_file():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, folder / name)
+    folder = copy_of_checkout(tmp_path / "checkout")
     _git(folder, "init", "--quiet")
     _commit(folder)
     return folder
@@ -82,6 +88,21 @@ def test_a_version_that_the_changelog_does_not_know_is_refused(checkout: Path) -
     assert done.returncode == 1
     assert "No release: CHANGELOG.md has no section for it." in done.stderr
     assert "## [9.8.7] - YYYY-MM-DD" in done.stderr
+
+
+def test_a_build_that_is_another_each_time_is_refused(
+    checkout: Path, cannot_have: Callable[[str, object], NoReturn]
+) -> None:
+    with (checkout / "pyproject.toml").open("a") as project:
+        project.write("\n[tool.hatch.build.hooks.custom]\n")
+    (checkout / "hatch_build.py").write_text(BY_CHANCE)
+    _commit(checkout)
+    done = _release(checkout)
+    if "No matching distribution found for build" in done.stderr:
+        cannot_have("the package build", "no package index can be reached")
+    assert done.returncode == 1
+    assert "differs between two builds of the same commit" in done.stderr
+    assert not (checkout / "dist").exists()
 
 
 def test_a_wheel_that_lacks_a_file_is_refused(checkout: Path, cannot_have: Callable[[str, object], NoReturn]) -> None:

@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -16,6 +15,7 @@ import pytest
 from connect import __version__
 from connect.jvm.cache import cache_path
 from connect.kafka.broker.embedded import Broker
+from tests.integration.packaging.copies import copy_of_checkout
 from tests.support.waiting import until
 from tests.support.worker_process import WorkerProcess
 
@@ -27,12 +27,7 @@ ROOT = Path(__file__).parents[3]
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory, cannot_have: Callable[[str, object], NoReturn]) -> Path:
     """Built of a copy of what git would ship, so that a build folder or a cache of this checkout is not in it."""
-    source, built = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("dist")
-    listed = subprocess.check_output(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT)
-    for name in filter(None, listed.decode().split("\0")):
-        if (ROOT / name).is_file():
-            (source / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, source / name)
+    source, built = copy_of_checkout(tmp_path_factory.mktemp("source")), tmp_path_factory.mktemp("dist")
     done = _pip(sys.executable, "wheel", "--no-deps", "--wheel-dir", built, source)
     if "No matching distribution found for hatchling" in done.stderr:
         cannot_have("hatchling", "no package index can be reached")

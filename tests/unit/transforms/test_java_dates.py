@@ -118,6 +118,10 @@ def test_dates_before_october_1582_are_refused() -> None:
     for text in ("1582-10-10", "1500-02-29", "1500-2000-01", "1582-10-14", "0001-01-01", "2024-01--200000"):
         with pytest.raises(ValueError, match="before 15 October 1582"):
             form.parse(text)
+    with pytest.raises(ValueError, match="the day of the year 1582"):  # 278 in Java, 288 by the Gregorian calendar
+        JavaDates("yyyyDDD").parse("1582288")
+    with pytest.raises(DataError, match="the day of the year 1582"):
+        JavaDates("yyyyDDD").format(-12219292800000)
     assert form.parse("1582-01-400") > form.parse("1582-10-15") == -12219292800000
     assert JavaDates("HH:mm").format(-12219292800001) == "23:59"
 
