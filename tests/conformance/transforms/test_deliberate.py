@@ -35,6 +35,7 @@ EXAMPLES: list[Case] = [
     Case("InsertField$Value", {"offset.field": "a"}, [SourceRecord("orders", {"a": 1}, _PLAIN)]),
     case("TimestampConverter$Value", {"target.type": "Timestamp"}, 1 << 62, schemas.INT64),
     case("RegexRouter", {"regex": ".*", "replacement": "$1"}),
+    Case("RegexRouter", {"regex": "(?:(a)*+b|.*)", "replacement": "x$1"}, [SinkRecord("ac", None)]),
     case("TimestampRouter", {"timestamp.format": "b"}),
     case("HeaderFrom$Value", {"fields": "a,", "headers": "h,i", "operation": "copy"}, {"a": 1}),
     *(case("predicates.TopicNameMatches", {"pattern": pattern}) for pattern in _REFUSED),
