@@ -1,4 +1,4 @@
-"""Rows that are records as they lie in Kafka, before any converter."""
+"""Rows that are records as they lie in Kafka, before any converter, and rows that only say where records lie."""
 
 from __future__ import annotations
 
@@ -18,3 +18,5 @@ RAW_COLUMNS: Final = {
 }
 #: The same as a schema that Spark parses; that takes a JVM.
 RAW_SCHEMA: Final = ", ".join(f"{name} {kind}" for name, kind in RAW_COLUMNS.items())
+#: Rows that are ranges of offsets: from `start` up to, not including, `end`.
+RANGES_SCHEMA: Final = "topic string, partition int, start bigint, end bigint"

@@ -81,6 +81,12 @@ class Generations:
         """The folder of a query's checkpoint."""
         return f"{self.location}/{generation.name}/{query}"
 
+    def queries(self, generation: Generation) -> set[str]:
+        """The names of the queries that have begun a batch."""
+        files = f"{self.location}/{generation.name}/*/offsets"
+        listed = self._read(lambda: self._spark.read.format("binaryFile").load(files).select("path").collect())
+        return {row["path"].rsplit("/", 3)[1] for row in listed}
+
     def positions(self, generation: Generation, query: str) -> tuple[dict[TopicPartition, int], bool]:
         """Where a query goes on, as its checkpoint says, and whether a batch was begun and not finished."""
         folder = self.checkpoint(generation, query)

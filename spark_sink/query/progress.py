@@ -20,6 +20,7 @@ class QueryProgress:
     Args:
         name: of the query, for metrics.
         metrics: where figures go.
+        rows_are_ranges: whether what it reads are ranges of offsets: the offsets say how many records it wrote.
 
     Attributes:
         rows: read, since the first run.
@@ -28,13 +29,14 @@ class QueryProgress:
         topics: that rows were read from.
     """
 
-    def __init__(self, name: str, metrics: PluginMetrics) -> None:
+    def __init__(self, name: str, metrics: PluginMetrics, *, rows_are_ranges: bool = False) -> None:
         self.rows = 0
         self.offsets: dict[TopicPartition, int] = {}
         self.latest: dict[TopicPartition, int] = {}
         self.topics: set[str] = set()
         self._name = name
         self._metrics = metrics
+        self._rows_are_ranges = rows_are_ranges
         self._seen: tuple[str, str] | None = None
 
     @property
@@ -77,8 +79,11 @@ class QueryProgress:
         self.offsets = {**self.offsets, **end}
         self.latest = _offsets(source, "latestOffset") or self.latest
         self.topics.update(partition.topic for partition, count in moved.items() if count)
-        # Spark counts rows as often as they are read: a batch may be read more than once to be written.
-        if rows := min(rows_in(report), sum(moved.values())):
+        rows = sum(moved.values())
+        if not self._rows_are_ranges:
+            # Spark counts rows as often as they are read: a batch may be read more than once to be written.
+            rows = min(rows_in(report), rows)
+        if rows:
             self.rows += rows
             self._measure(report, rows)
 

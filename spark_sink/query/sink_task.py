@@ -21,15 +21,15 @@ from spark_sink.error_translation import translate_error
 from spark_sink.query.generations import Generation, Generations
 from spark_sink.query.progress import QueryProgress
 from spark_sink.query.settings import QueryOptions
+from spark_sink.query.shapes import TooEarly
 from spark_sink.query.supervised import Query, SupervisedTask
 from spark_sink.reading import ReadPlan, register
-from spark_sink.reading.plan import RowShape
+from spark_sink.reading.plan import RowShape, as_offsets
 from spark_sink.reading.sample import Sample
 
 log = logging.getLogger("connect.spark")
 
 _REPORT_S: Final = 1.0
-_NEW_TOPICS_S: Final = 30.0
 _FINISH_S: Final = 120.0
 
 
@@ -38,20 +38,22 @@ class SinkQuery(Query):
 
     Attributes:
         topics: what it reads; empty with the connector's pattern.
+        only_ranges: whether it reads ranges of offsets, in place of records.
         sample: what is known of its records.
     """
 
-    def __init__(self, name: str, topics: Sequence[str], progress: QueryProgress) -> None:
+    def __init__(self, name: str, topics: Sequence[str], progress: QueryProgress, *, only_ranges: bool = False) -> None:
         super().__init__(name, progress)
         self.topics = tuple(topics)
+        self.only_ranges = only_ranges
         self.sample: Sample | None = None
 
 
 class SinkQueryTask(SupervisedTask):
     """What the heirs of tables and of any sink share."""
 
-    #: Whether each topic gets a query of its own.
-    query_for_each_topic = False
+    #: Whether the query reads ranges of offsets, and `write` their records.
+    only_ranges = False
 
     def prepare(self) -> None:
         context = self.context
@@ -62,11 +64,11 @@ class SinkQueryTask(SupervisedTask):
         self._group_notes = GroupNotes(context.worker_config, context.connector_config)
         self._ends = TopicEnds(context.worker_config, context.connector_config, self.topics)
         self._reported: dict[TopicPartition, int] = {}
-        self._report_due = self._topics_due = 0.0
+        self._report_due = 0.0
         self._problem = ""
         self._make_dead_letter_topic()
         self.check()
-        self._add_queries()
+        self.queries.append(self.make_query("all", self.topics if isinstance(self.topics, list) else []))
         self.generation = self._settle()
 
     # What heirs say.
@@ -83,8 +85,12 @@ class SinkQueryTask(SupervisedTask):
         """Raise what is wrong before anything begins."""
 
     def shape(self, query: SinkQuery) -> RowShape | None:
-        """In which shape records are read; None for raw ones. Called before each run; may raise `TooEarly`."""
+        """In which shape rows are; None for raw records and ranges. Called before each run; may raise `TooEarly`."""
         return None
+
+    def older_queries(self, generation: Generation) -> list[SinkQuery]:
+        """Queries of a generation that were others than ours: they are finished, and ours begins where they ended."""
+        return []
 
     def was_written(self, query: SinkQuery, batch: int) -> bool:
         """Whether the target says that it has this batch."""
@@ -116,6 +122,7 @@ class SinkQueryTask(SupervisedTask):
             plugin_path=tuple(context.plugin_path),
             start=start,
             rows=shape,
+            only_ranges=query.only_ranges and shape is None,
             most_records=options.most_records,
             most_bytes=options.most_bytes,
             most_per_second=options.most_per_second,
@@ -138,20 +145,11 @@ class SinkQueryTask(SupervisedTask):
         writer = self.write(query, rows).option("checkpointLocation", folder)
         return self.options.triggered(writer).start()
 
-    def _add_queries(self) -> None:
-        if not self.query_for_each_topic:
-            if not self.queries:
-                names = self.topics if isinstance(self.topics, list) else []
-                self.queries.append(SinkQuery("all", names, self._progress("all")))
-            return
-        known = {query.name for query in self.queries}
-        names = self.topics if isinstance(self.topics, list) else sorted({p.topic for p in self._ends.partitions()})
-        for name in names:
-            if name not in known:
-                self.queries.append(SinkQuery(name, [name], self._progress(name)))
-
-    def _progress(self, name: str) -> QueryProgress:
-        return QueryProgress(name, self.context.metrics)
+    def make_query(self, name: str, topics: Sequence[str], *, only_ranges: bool | None = None) -> SinkQuery:
+        """A query that has not begun; `only_ranges` as the connector's, unless said."""
+        ranges = self.only_ranges if only_ranges is None else only_ranges
+        progress = QueryProgress(name, self.context.metrics, rows_are_ranges=ranges)
+        return SinkQuery(name, topics, progress, only_ranges=ranges)
 
     def _cores(self) -> int:
         found = self.session.spark.conf.get("spark.sql.leafNodeDefaultParallelism", None)
@@ -171,13 +169,16 @@ class SinkQueryTask(SupervisedTask):
             start = {partition: at.offset for partition, at in committed.items()} or self._by_reset()
             return self._new_generation(None, start)
         altered = {partition: at.offset for partition, at in committed.items() if at.metadata != current.mark}
-        if not altered:
+        older = self.older_queries(current)
+        if not altered and not older:
             return current
-        log.info("offsets were altered: the query begins anew with a checkpoint of its own")
-        positions: dict[TopicPartition, int] = {}
-        for query in self.queries:
+        why = "offsets were altered" if altered else "each topic had a query of its own"
+        log.info("%s: the query begins anew with a checkpoint of its own", why)
+        positions = as_offsets(current.start)
+        for query in older or self.queries:
             assert isinstance(query, SinkQuery)
-            positions |= self._finished(query, current)
+            found = self._finished(query, current)
+            positions |= {at: offset for at, offset in found.items() if not older or at.topic in query.topics}
         return self._new_generation(current, {**positions, **altered})
 
     def _new_generation(self, after: Generation | None, start: Mapping[TopicPartition, int]) -> Generation:
@@ -200,7 +201,7 @@ class SinkQueryTask(SupervisedTask):
         positions, unfinished = self.generations.positions(generation, query.name)
         if not unfinished:
             return positions
-        log.info("finishing the batch that was begun before offsets were altered")
+        log.info("finishing the batch that %s had begun", query.name)
         self.generation = generation
         deadline = time.monotonic() + _FINISH_S
         shut = str(Path(self.lease_file.path).with_name("shut"))  # is not there: nothing beyond that batch begins
@@ -208,7 +209,7 @@ class SinkQueryTask(SupervisedTask):
         while unfinished:
             self.keep_going()
             if time.monotonic() > deadline:
-                raise ConnectError("The batch that was begun before offsets were altered is not written in time.")
+                raise ConnectError(f"A batch that was begun before is not written within {_FINISH_S:.0f} s.")
             if running is None:
                 running = self._begin_shut(query, generation, shut)
             elif not running.isActive:
@@ -257,9 +258,6 @@ class SinkQueryTask(SupervisedTask):
 
     def look_around(self) -> None:
         now = time.monotonic()
-        if self.query_for_each_topic and not isinstance(self.topics, list) and now >= self._topics_due:
-            self._topics_due = now + _NEW_TOPICS_S
-            self._add_queries()
         if now >= self._report_due:
             self._report_due = now + _REPORT_S
             self._report()
@@ -293,7 +291,3 @@ class SinkQueryTask(SupervisedTask):
 
         context = self.context
         make_dead_letter_topic(TaskConfigs(context.connector, 0, context.worker_config, context.connector_config), wait)
-
-
-class TooEarly(Exception):
-    """There are no records yet, so nothing says which columns there are."""

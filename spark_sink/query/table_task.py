@@ -1,4 +1,4 @@
-"""The Spark sink connector's task: topics into tables, a query for each table that has a topic in its name."""
+"""The Spark sink connector's task: topics into tables."""
 
 from __future__ import annotations
 
@@ -6,31 +6,36 @@ import logging
 import time
 from typing import Any, Final
 
-from connect.data.schema import OPTIONAL_STRING, Schema
-from spark_sink.query.sink_task import SinkQuery, SinkQueryTask, TooEarly
+from spark_sink.query.generations import Generation
+from spark_sink.query.shapes import WRAP, shape_of
+from spark_sink.query.sink_task import SinkQuery, SinkQueryTask
 from spark_sink.query.supervised import Query
-from spark_sink.reading.plan import NOTHING_KNOWN, ReadPlan, RowShape, changed_at
-from spark_sink.reading.sample import Sample, Sampler
-from spark_sink.table_settings import DELTA, TOPIC, UPSERT, TableOptions, checkpoint_location
+from spark_sink.query.topic_tables import TopicTables
+from spark_sink.reading.plan import ReadPlan, RowShape, changed_at
+from spark_sink.reading.sample import Sampler
+from spark_sink.table_settings import DELTA, TOPIC, TableOptions, checkpoint_location
 from spark_sink.tables import TableSettings, TableWriter
 from spark_sink.tables.table import Table
 
 log = logging.getLogger("connect.spark")
 
-#: The column of values that are no structs.
-_WRAP: Final = "value"
 _MORE_ROWS: Final = 5_000
 _LOOK_AGAIN_S: Final = 1.0
 
 
 class TableTask(SinkQueryTask):
-    """See `SinkQueryTask`."""
+    """See `SinkQueryTask`.
+
+    Where the table's name has the topic in it, each topic has columns of its own: the query reads ranges of offsets and
+    `TopicTables` reads their records. Else all topics share the columns, and the query reads rows.
+    """
 
     def prepare(self) -> None:
         config = TableOptions.definition().named(self.context.connector_config)
         self._settings = TableSettings.of(config)
-        self.query_for_each_topic = TOPIC in config.get("table", "")
+        self.only_ranges = TOPIC in config.get("table", "")
         self._samplers: dict[str, Sampler] = {}
+        self._tables: TopicTables | None = None
         self._look_due = 0.0
         super().prepare()
 
@@ -41,7 +46,10 @@ class TableTask(SinkQueryTask):
         return found
 
     def write(self, query: SinkQuery, rows: Any) -> Any:
-        writer = TableWriter(self._settings, self.context.connector, self.app_id(query), self._topic(query))
+        if query.only_ranges:
+            return rows.writeStream.foreachBatch(self._topic_tables(query))
+        topic = query.topics[0] if len(query.topics) == 1 and not self._routed() else None
+        writer = TableWriter(self._settings, self.context.connector, self.app_id(query), topic)
         return rows.writeStream.foreachBatch(writer)
 
     def was_written(self, query: SinkQuery, batch: int) -> bool:
@@ -51,12 +59,27 @@ class TableTask(SinkQueryTask):
         newest = Table(self.session.spark, settings.table).newest_transaction(self.app_id(query))
         return newest is not None and newest >= batch
 
-    def _topic(self, query: SinkQuery) -> str | None:
-        """The topic of all rows, where that is known: transformations may route records elsewhere."""
-        routed = bool((self.context.connector_config.get("transforms") or "").strip())
-        return query.topics[0] if len(query.topics) == 1 and not routed else None
+    def older_queries(self, generation: Generation) -> list[SinkQuery]:
+        begun = self.generations.queries(generation) if self.only_ranges else set()
+        if not begun or self.queries[0].name in begun:
+            return []
+        return [self.make_query(topic, [topic], only_ranges=False) for topic in sorted(begun)]
 
-    def shape(self, query: SinkQuery) -> RowShape:
+    def _topic_tables(self, query: SinkQuery) -> TopicTables:
+        """What writes a generation's batches; kept for all runs of the query, with what it knows of topics."""
+        app_id = f"connect/{self.context.connector}/{self.generation.name}"
+        if self._tables is None or self._tables.app_id != app_id:
+            self._tables = made = TopicTables(self.plan(query, None), self._settings, app_id, self._routed())
+            self.context.exit_stack.callback(made.close)
+        return self._tables
+
+    def _routed(self) -> bool:
+        """Whether transformations may route records to other topics."""
+        return bool((self.context.connector_config.get("transforms") or "").strip())
+
+    def shape(self, query: SinkQuery) -> RowShape | None:
+        if query.only_ranges:
+            return None
         if query.sample is None or query.sample.values is None:
             self._look(query)
         return shape_of(query.name, query.sample, self._settings)
@@ -91,34 +114,6 @@ class TableTask(SinkQueryTask):
                 config=context.connector_config,
                 plugin_path=tuple(context.plugin_path),
             )
-            self._samplers[query.name] = made = Sampler(plan, _WRAP, self._settings.wrap_key)
+            self._samplers[query.name] = made = Sampler(plan, WRAP, self._settings.wrap_key)
             context.exit_stack.callback(made.close)
         return self._samplers[query.name]
-
-
-def shape_of(name: str, sample: Sample | None, settings: TableSettings) -> RowShape:
-    """The shape of rows for a table.
-
-    Args:
-        name: of the query, for messages.
-        sample: what is known of the records.
-        settings: of the table.
-
-    Raises:
-        TooEarly: there are no records yet.
-    """
-    if sample is None or (sample.values is None and not sample.waiting):
-        raise TooEarly(f"{name}: no record yet that says which columns there are")
-    keys = sample.keys if settings.wants_keys else None
-    if settings.wants_keys and keys is None:
-        # Of records that have none, as in the worker; those are refused where rows are merged by their keys.
-        keys = NOTHING_KNOWN if settings.mode == UPSERT else Schema.struct({settings.wrap_key: OPTIONAL_STRING})
-    return RowShape(
-        sample.values or NOTHING_KNOWN,
-        keys,
-        _WRAP,
-        settings.wrap_key,
-        metadata=settings.wants_metadata,
-        failures=settings.wants_failures,
-        merged=settings.mode == UPSERT,
-    )

@@ -20,7 +20,7 @@ from connect.kafka.reading.range_consumer import DataLossError
 from connect.kafka.reading.topic_ends import TopicEnds
 from spark_sink.lease_file import work_may_begin
 from spark_sink.reading.admission import Pace, take
-from spark_sink.reading.part import Part, cut
+from spark_sink.reading.part import Part, Parts, cut_all
 from spark_sink.reading.plan import OffsetMap, ReadPlan, as_map, as_offsets
 from spark_sink.reading.sizes import RecordSizes
 
@@ -30,8 +30,6 @@ log = logging.getLogger("connect.spark")
 _PLACES_S: Final = 5.0
 #: How long brokers may not say where topics end before the query fails.
 _SILENCE_S: Final = 60.0
-#: A part is not cut smaller.
-_LEAST_ROWS: Final = 20_000
 
 
 class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -87,23 +85,24 @@ class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
         self._frozen = self._find_ends()
 
-    def partitions(self, start: OffsetMap, end: OffsetMap) -> list[Part]:
+    def partitions(self, start: OffsetMap, end: OffsetMap) -> list[InputPartition]:
+        ranges = self._ranges(start, end)
+        if self._plan.only_ranges:
+            return [Parts(cut_all(ranges, self._plan.parts))] if ranges else []
+        return list(ranges if self._plan.rows is None else cut_all(ranges, self._plan.parts))
+
+    def _ranges(self, start: OffsetMap, end: OffsetMap) -> list[Part]:
         known, until = as_offsets(start), as_offsets(end)
         # Of a partition that came, or was made anew, all that there is.
         firsts = self._firsts(
             [partition for partition, offset in until.items() if known.get(partition, offset + 1) > offset]
         )
         begin = {**known, **firsts}
-        ranges = [
+        return [
             Part(*partition, begin[partition], offset)
             for partition, offset in until.items()
             if begin[partition] < offset
         ]
-        whole = sum(part.end - part.start for part in ranges)
-        if self._plan.rows is None or not self._plan.parts or not whole:
-            return ranges
-        size = max(_LEAST_ROWS, -(-whole // self._plan.parts))
-        return [piece for part in ranges for piece in cut(part, size)]
 
     def stop(self) -> None:
         self._ends = None
@@ -116,6 +115,8 @@ class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def read(self, partition: InputPartition) -> Iterator[Any]:
         from spark_sink.reading.executor import read
 
+        if isinstance(partition, Parts):
+            return iter([partition.rows()])
         assert isinstance(partition, Part)
         return read(self._plan, self._schema, partition)
 

@@ -23,7 +23,7 @@ from connect.pipeline import sink_chain
 from connect.plugins import Plugins
 from spark_sink.reading.columns import RawColumns, RowColumns
 from spark_sink.reading.failures import Failures
-from spark_sink.reading.plan import ReadPlan, SchemaChanged
+from spark_sink.reading.plan import ReadPlan, RowShape, SchemaChanged
 
 if TYPE_CHECKING:
     from spark_sink.reading.part import Part
@@ -33,26 +33,27 @@ log = logging.getLogger("connect.spark")
 #: Records of one step. Larger ones gain nothing in the chain; smaller ones cost Spark a step for each.
 _ROWS: Final = 10_000
 _KEPT: Final = 4  # plans of which clients are kept
+_SHAPES: Final = 100  # of topics, of which what writes their columns is kept
 
 _readings: dict[str, Reading] = {}
 
 
 def read(plan: ReadPlan, schema: Any, part: Part) -> Iterator[pa.RecordBatch]:
     """The records of one range, as Arrow batches of Spark's schema. Raises what the task is to fail with."""
-    reading = _readings.pop(plan.id, None) or _begun(plan, schema)
+    reading = _readings.pop(plan.id, None) or _begun(plan)
     while len(_readings) >= _KEPT:
         _readings.pop(next(iter(_readings))).close()
     try:
-        yield from reading.batches(TopicPartition(part.topic, part.partition), part.start, part.end)
+        yield from reading.batches(plan.rows, schema, part)
     except BaseException:
         reading.close()  # it may have left something half done
         raise
     _readings[plan.id] = reading
 
 
-def _begun(plan: ReadPlan, schema: Any) -> Reading:
+def _begun(plan: ReadPlan) -> Reading:
     tune_collector()
-    made = Reading(plan, _arrow(schema))
+    made = Reading(plan)
     freeze()
     return made
 
@@ -65,59 +66,69 @@ def _arrow(schema: Any) -> pa.Schema:
 
 
 class Reading:
-    """What a Python worker keeps of one plan."""
+    """What a Python worker keeps of the plans of one id."""
 
-    def __init__(self, plan: ReadPlan, schema: pa.Schema) -> None:
+    def __init__(self, plan: ReadPlan) -> None:
         self._plan = plan
         clients = task_client_settings("consumer", plan.worker, plan.config)
         self._consumer = RangeConsumer(clients.librdkafka, fail_on_data_loss=plan.fail_on_data_loss)
-        self._raw = RawColumns(schema) if plan.rows is None else None
+        self._raw: RawColumns | None = None
+        self._rows: dict[str, tuple[RowShape, RowColumns]] = {}  # by topic, what was used last at the end
         if plan.rows is not None:
             plugins = Plugins.discover([Path(folder) for folder in plan.plugin_path])
             self._chain = sink_chain(plugins, plan.worker, plan.config, time.sleep)
             self._failures = Failures(plan, self._chain.policy, plugins)
-            self._rows = RowColumns(plan.rows, schema)
 
-    def batches(self, partition: TopicPartition, start: int, end: int) -> Iterator[pa.RecordBatch]:
-        """The records from `start` up to, not including, `end`."""
-        for records in self._consumer.read(partition, start, end, _ROWS):
-            if self._raw is not None:
-                yield self._raw.batch(records)
-                continue
-            changed = self._chain.run(records)
-            yield from self._batches_of(changed)
+    def batches(self, shape: RowShape | None, schema: Any, part: Part) -> Iterator[pa.RecordBatch]:
+        """The records of a range, as rows of this shape, or raw."""
+        read = self._consumer.read(TopicPartition(part.topic, part.partition), part.start, part.end, _ROWS)
+        if shape is None:
+            self._raw = self._raw or RawColumns(_arrow(schema))
+            yield from map(self._raw.batch, read)
+            return
+        rows = self._columns(part.topic, shape, schema)
+        for records in read:
+            yield from self._batches_of(self._chain.run(records), rows)
             if failed := self._failures.taken():
-                yield self._rows.failures(failed)
-        if self._raw is None:
-            self._failures.settle()
+                yield rows.failures(failed)
+        self._failures.settle()
 
-    def _batches_of(self, records: SinkBatch) -> Iterator[pa.RecordBatch]:
+    def _columns(self, topic: str, shape: RowShape, schema: Any) -> RowColumns:
+        known, rows = self._rows.pop(topic, (None, None))
+        if rows is None or known != shape:
+            rows = RowColumns(shape, _arrow(schema))
+        while len(self._rows) >= _SHAPES:
+            self._rows.pop(next(iter(self._rows)))
+        self._rows[topic] = shape, rows
+        return rows
+
+    def _batches_of(self, records: SinkBatch, rows: RowColumns) -> Iterator[pa.RecordBatch]:
         if not len(records):
             return
         try:
-            yield self._rows.batch(records)
+            yield rows.batch(records)
         except Unfit:
-            yield from self._without_misfits(records)
+            yield from self._without_misfits(records, rows)
 
-    def _without_misfits(self, records: SinkBatch) -> Iterator[pa.RecordBatch]:
+    def _without_misfits(self, records: SinkBatch, rows: RowColumns) -> Iterator[pa.RecordBatch]:
         """A batch without the rows that do not fit: those are given up, where no schema with more room would hold them.
 
         Raises:
             SchemaChanged: the schema has to grow.
         """
-        misfits = self._rows.misfits(records)
+        misfits = rows.misfits(records)
         if (row := misfits.grows) is not None:
             raise SchemaChanged(records.original_topics[row], records.original_partitions[row], records.offsets[row])
         for row, reason in sorted(misfits.reasons.items()):
             self._failures.reject(records.slice(row, row + 1), reason)
         rest = [row for row in range(len(records)) if row not in misfits.reasons]
         if rest:
-            yield self._rows.batch(records.take(rest))
+            yield rows.batch(records.take(rest))
 
     def close(self) -> None:
         """Release clients and plug-ins, whatever they say to that."""
         closing = [self._consumer.close]
-        if self._raw is None:
+        if self._plan.rows is not None:
             closing += [self._chain.close, self._failures.close]
         for close in closing:
             try:

@@ -62,6 +62,8 @@ class ReadPlan:
         plugin_path: folders of plug-ins.
         start: where a new query begins; partitions that are not there begin with their first record.
         rows: the shape of rows; None for raw records.
+        only_ranges: whether a row is a range of offsets, in place of a record: for whoever reads each topic in a shape
+            of its own (`spark_sink.reading.frame`). `rows` is None then.
         most_records: of a batch; 0 for no limit.
         most_bytes: of a batch's keys and values, about; 0 for no limit.
         most_per_second: records a second; 0 for no limit.
@@ -70,7 +72,8 @@ class ReadPlan:
             partition, in order.
         lease_file: the file of `spark_sink.lease_file`; None for none.
         fail_on_data_loss: see `RangeConsumer`.
-        id: tells plans apart.
+        id: tells plans apart that need clients, converters and transformations of their own. Plans that differ in the
+            shape of rows only may have the same.
     """
 
     connector: str
@@ -81,6 +84,7 @@ class ReadPlan:
     plugin_path: tuple[str, ...] = ()
     start: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     rows: RowShape | None = None
+    only_ranges: bool = False
     most_records: int = 0
     most_bytes: int = 0
     most_per_second: int = 0

@@ -90,12 +90,22 @@ class Sampler:
         ends = self._ends.ends(self._ends.partitions())
         begins = {partition: positions[partition] for partition in ends if partition in positions}
         begins |= self._ends.begins([partition for partition in ends if partition not in positions])
-        waiting = [partition for partition in ends if ends[partition] > begins[partition]][:_PLACES]
+        ranges = {partition: (begins[partition], end) for partition, end in ends.items() if end > begins[partition]}
+        return self.look_at(ranges, known, keep_going, rows)
+
+    def look_at(
+        self,
+        ranges: Mapping[TopicPartition, tuple[int, int]],
+        known: Sample | None,
+        keep_going: Callable[[], None] = lambda: None,
+        rows: int = _ROWS,
+    ) -> Sample:
+        """Look at the first records of ranges of offsets, each from the first to before the second. See `look`."""
         values, keys, size, count = (known.values, known.keys, known.record_bytes, known.records) if known else _NOTHING
-        for partition in waiting:
+        for partition, (begin, end) in list(ranges.items())[:_PLACES]:
             keep_going()
             looked = 0
-            for batch in self._consumer.read(partition, begins[partition], ends[partition], rows):
+            for batch in self._consumer.read(partition, begin, end, rows):
                 size = (size * count + bytes_of(batch)) / (count + len(batch))
                 count += len(batch)
                 changed = self._chain.run(batch)
@@ -105,7 +115,7 @@ class Sampler:
                 if looked >= (rows if _if_any(values) is not None else _MOST_ROWS):
                     break
                 keep_going()
-        return Sample(_if_any(values), _if_any(keys), size, count, bool(waiting))
+        return Sample(_if_any(values), _if_any(keys), size, count, bool(ranges))
 
     def close(self) -> None:
         """Release what was opened."""

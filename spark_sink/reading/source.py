@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from spark_sink.raw_rows import RAW_SCHEMA
+from spark_sink.raw_rows import RANGES_SCHEMA, RAW_SCHEMA
 from spark_sink.reading.plan import ReadPlan
 
 
@@ -31,7 +31,9 @@ def register(spark: Any, plan: ReadPlan) -> str:
         def schema(self) -> Any:
             from spark_sink.reading.columns import spark_schema
 
-            return RAW_SCHEMA if plan.rows is None else spark_schema(plan.rows)
+            if plan.rows is not None:
+                return spark_schema(plan.rows)
+            return RANGES_SCHEMA if plan.only_ranges else RAW_SCHEMA
 
         def streamReader(self, schema: Any) -> Any:  # noqa: N802 - Spark's name
             from spark_sink.reading.driver import TopicReader

@@ -13,6 +13,7 @@ not kept apart by transactions here but by what they are of: MERGE adds those th
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -43,6 +44,8 @@ COLUMNS: Final[Sequence[tuple[str, Type]]] = [
 ]
 _FAILED: Final = "_failure IS NOT NULL"
 _VIEW: Final = "connect_dead_letters"
+#: Topics that are written side by side share the table, and would be in each other's way.
+_ONE_AT_A_TIME: Final = threading.Lock()
 
 
 def letters(df: Any, rows: Rows, refused: Sequence[Refusal], connector: str, app_id: str, batch: int) -> Any:
@@ -76,6 +79,11 @@ def letters(df: Any, rows: Rows, refused: Sequence[Refusal], connector: str, app
 
 def add(found: Any, table: Table, app_id: str, batch: int) -> None:
     """Add what `letters` found and what is not there yet. The table is made if it is missing."""
+    with _ONE_AT_A_TIME:
+        _add(found, table, app_id, batch)
+
+
+def _add(found: Any, table: Table, app_id: str, batch: int) -> None:
     if table.columns() is None:
         table.create(COLUMNS, TableSettings(table=table.name))
     names = [name for name, _ in COLUMNS]

@@ -7,6 +7,7 @@ import random
 import re
 import sys
 import time
+import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -139,7 +140,7 @@ class TableWriter:
         if self.settings.mode == UPSERT:
             keys = upsert.key_names(fitted, rows.key_columns())
             newest = upsert.source(good, fitted, keys)
-            view = "connect_upsert"
+            view = f"connect_upsert_{uuid.uuid4().hex}"  # over Spark Connect, threads share a session
             merging = upsert.statement(table, view, fitted, keys, self.settings.deletes)
             upsert.merge(newest, view, merging, self.app_id, batch_id)
         elif self.settings.mode == OVERWRITE:

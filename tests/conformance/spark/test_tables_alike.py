@@ -11,8 +11,7 @@ import pyarrow.compute as pc
 import pytest
 
 from connect.kafka.broker.embedded import Broker
-from spark_sink.query.sink_task import TooEarly
-from spark_sink.query.table_task import shape_of
+from spark_sink.query.shapes import TooEarly, shape_of
 from spark_sink.reading import ReadPlan, register
 from spark_sink.reading.plan import RowShape
 from spark_sink.reading.sample import Sampler

@@ -339,12 +339,7 @@ def test_or_it_becomes_a_dead_letter(broker: Broker, sink: MakeSink, lake: Path)
 
 
 @pytest.mark.slow
-def test_a_table_for_each_topic_also_for_topics_that_come(
-    broker: Broker, sink: MakeSink, lake: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from spark_sink.query import sink_task
-
-    monkeypatch.setattr(sink_task, "_NEW_TOPICS_S", 0.5)
+def test_a_table_for_each_topic_also_for_topics_that_come(broker: Broker, sink: MakeSink, lake: Path) -> None:
     family = f"many-{uuid.uuid4().hex[:6]}"
     first = make_topic(broker, name=f"{family}-a")
     produce(broker, first, [{"n": 1}])

@@ -21,7 +21,7 @@ from spark_sink.lease_file import LeaseFile
 from spark_sink.reading import admission, driver
 from spark_sink.reading import sizes as reading_sizes
 from spark_sink.reading.driver import TopicReader
-from spark_sink.reading.part import Part, cut
+from spark_sink.reading.part import Part, begins_and_ends, cut
 from spark_sink.reading.plan import ReadPlan, RowShape
 
 from .conftest import StandingTime
@@ -339,6 +339,25 @@ def test_ranges_of_rows_are_cut_for_the_executors_but_not_into_crumbs(topics):
     assert len(reader(rows=ROWS, parts=100).partitions(start, end)) == 6  # of 20,000, and the small one
     assert len(reader(rows=ROWS, parts=0).partitions(start, end)) == 2
     assert len(reader(rows=None, parts=4).partitions(start, end)) == 2  # raw records of a partition keep their order
+
+
+def test_ranges_that_somebody_else_reads_are_rows_of_one_part(topics):
+    topics.ranges = {T0: (0, 0), U0: (5, 5)}
+    start, end = {"t": {"0": 0}, "u": {"0": 5}}, {"t": {"0": 50_000}, "u": {"0": 7}}
+    one = reader(only_ranges=True, parts=2)
+    (part,) = one.partitions(start, end)
+    (rows,) = one.read(pickle.loads(pickle.dumps(part)))
+    assert rows.to_pylist() == [
+        {"topic": "t", "partition": 0, "start": 0, "end": 25_000},
+        {"topic": "t", "partition": 0, "start": 25_000, "end": 50_000},
+        {"topic": "u", "partition": 0, "start": 5, "end": 7},
+    ]
+    assert one.partitions(end, end) == []
+
+
+def test_the_ranges_of_a_partition_together():
+    parts = [Part("t", 0, 5, 7), Part("u", 0, 1, 2), Part("t", 0, 7, 9)]
+    assert begins_and_ends(parts) == {T0: (5, 9), U0: (1, 2)}
 
 
 @given(st.integers(0, 10**12), st.integers(1, 10**7), st.integers(1, 10**7))
