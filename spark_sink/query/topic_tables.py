@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Final
 
 from spark_sink.query.shapes import WRAP, shape_of
@@ -51,13 +52,13 @@ class _Lane:
 
     def __init__(self, spark: Any, plan: ReadPlan, wrap_key: str) -> None:
         self.spark = _cloned(spark)
-        self._sampler_of = lambda: Sampler(plan, WRAP, wrap_key)
+        self._make_sampler = partial(Sampler, plan, WRAP, wrap_key)
         self._sampler: Sampler | None = None
 
     @property
     def sampler(self) -> Sampler:
         if self._sampler is None:
-            self._sampler = self._sampler_of()
+            self._sampler = self._make_sampler()
         return self._sampler
 
     def close(self) -> None:

@@ -118,7 +118,7 @@ def test_a_batch_that_wrote_some_topics_before_it_failed_writes_the_others_when_
             run.until(lambda: False)
     assert written, "the topics beside it were being written, and are finished"
     one.run_until({(topic, 0): 50 for topic in topics})
-    assert {topic: numbers(lake / topic) for topic in topics} == dict.fromkeys(topics, list(range(50)))
+    assert {topic: numbers(lake / topic) for topic in topics} == {topic: list(range(50)) for topic in topics}
 
 
 def test_jobs_of_all_topics_are_the_querys(
@@ -269,7 +269,7 @@ def test_stop_while_topics_are_written_is_prompt_and_loses_nothing(
         run.task.stop()
         assert time.monotonic() - began < 30, "the jobs were cancelled, not waited for"
     one.run_until({(topic, 0): 10 for topic in topics})
-    assert {topic: numbers(lake / topic) for topic in topics} == dict.fromkeys(topics, list(range(10)))
+    assert {topic: numbers(lake / topic) for topic in topics} == {topic: list(range(10)) for topic in topics}
 
 
 def _sleeps(batches: Any) -> Any:

@@ -192,6 +192,12 @@ def test_batches_are_measured(seen, query, registry):
     assert samples["connect_spark_batch_seconds"].value.seen == 1
 
 
+def test_rows_that_are_ranges_are_as_many_records_as_the_offsets_moved(registry):
+    ranges = QueryProgress("all", registry.labelled(), rows_are_ranges=True)
+    ranges.take(Classic(report(0, {"t": {"0": 5}}, {"t": {"0": 25}, "u": {"0": 100}}, 2)))
+    assert (ranges.rows, ranges.topics) == (120, {"t", "u"})
+
+
 def test_only_new_reports_are_brought_over_from_java(seen):
     reports = [report(n, {"t": {"0": n}}, {"t": {"0": n + 1}}, 1) for n in range(50)]
     first = Classic(*reports[:48])

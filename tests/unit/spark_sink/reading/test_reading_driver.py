@@ -344,7 +344,7 @@ def test_ranges_of_rows_are_cut_for_the_executors_but_not_into_crumbs(topics):
 def test_ranges_that_somebody_else_reads_are_rows_of_one_part(topics):
     topics.ranges = {T0: (0, 0), U0: (5, 5)}
     start, end = {"t": {"0": 0}, "u": {"0": 5}}, {"t": {"0": 50_000}, "u": {"0": 7}}
-    one = reader(only_ranges=True, parts=2)
+    one = reader(only_ranges=True, parts=3)
     (part,) = one.partitions(start, end)
     (rows,) = one.read(pickle.loads(pickle.dumps(part)))
     assert rows.to_pylist() == [
