@@ -73,12 +73,13 @@ class RetryBudget:
         self.due = 0.0
         self.pending = False
 
-    def failed(self, why: str, *, at_once: bool = False) -> ConnectError:
+    def failed(self, why: str, *, at_once: bool = False, at_least: float = 0.0) -> ConnectError:
         """What to raise for a failure that may pass: RetriableError as long as the budget lasts, then ConnectError.
 
         Args:
             why: a sentence.
             at_once: try again without a pause: there are new credentials, for example.
+            at_least: seconds before the retry, where the other side asks for them: HTTP's Retry-After, for example.
         """
         now = time.monotonic()
         self._tries += 1
@@ -91,6 +92,7 @@ class RetryBudget:
         pause = 0.0 if at_once else self._first
         if self._longest is not None and not at_once:
             pause = backoff(self._first, self._longest, self._tries)
+        pause = max(pause, at_least)
         of = f" of {self._most}" if self._most >= 0 else ""
         self._message = f"{why} (Retry {self._tries}{of}.)"
         self.due, self.pending = now + pause, True

@@ -1,0 +1,235 @@
+"""The pages of a REST API's answers: what asks for the next one, and which is the last.
+
+For example:
+
+    pages = LinkHeader()
+    page = None  # the first
+    while True:
+        request = pages.request(Request("https://shop.example/orders"), page)
+        answer = api.send(request)
+        orders = json_of(answer)
+        page = pages.after(page, request, answer, orders, len(orders))
+        if page is None:
+            break
+
+A page is a text or a number: what an offset can hold, so that reading goes on there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final, Protocol
+from urllib.parse import parse_qsl, quote, urlencode, urljoin, urlsplit
+
+import orjson
+
+from connect.http import Answer
+from connect.kit.failures import RestError, origin
+from connect.kit.rest import Request
+
+Page = str | int | None
+
+_LINK: Final = re.compile(r"<([^>]*)>((?:\s*;\s*[^\s=;,]+(?:\s*=\s*(?:\"(?:[^\"\\]|\\.)*\"|[^\s;,]+))?)*)")
+_PARAMETER: Final = re.compile(r";\s*([^\s=;,]+)\s*=\s*(?:\"((?:[^\"\\]|\\.)*)\"|([^\s;,]+))")
+
+
+class Pages(Protocol):
+    """One way to ask for page after page."""
+
+    def request(self, first: Request, page: Page) -> Request:
+        """The request for a page. None is the first one, which `first` asks for."""
+
+    def after(self, page: Page, request: Request, answer: Answer, document: Any, count: int) -> Page:
+        """The page behind one that was read; None where it was the last.
+
+        Args:
+            page: what was read.
+            request: what asked for it.
+            answer: what came.
+            document: the same from JSON.
+            count: how many records it has.
+
+        Raises:
+            RestError: it leads to another server, or to itself.
+        """
+
+
+class OnePage:
+    """There is one."""
+
+    def request(self, first: Request, page: Page) -> Request:
+        """See `Pages`."""
+        return first
+
+    def after(self, page: Page, request: Request, answer: Answer, document: Any, count: int) -> Page:
+        """See `Pages`."""
+        return None
+
+
+class LinkHeader:
+    """The header Link names the next page: `<https://..>; rel="next"` (RFC 8288)."""
+
+    def request(self, first: Request, page: Page) -> Request:
+        """See `Pages`."""
+        return first if page is None else replace(first, url=str(page))
+
+    def after(self, page: Page, request: Request, answer: Answer, document: Any, count: int) -> Page:
+        """See `Pages`."""
+        links = ", ".join(value for name, value in answer.headers if name.lower() == "link")
+        return _further(request, next_link(links))
+
+
+class NextUrl:
+    """A field of the answer names the next page.
+
+    Args:
+        field: see `value_at`.
+    """
+
+    def __init__(self, field: str) -> None:
+        self._field = field
+
+    def request(self, first: Request, page: Page) -> Request:
+        """See `Pages`."""
+        return first if page is None else replace(first, url=str(page))
+
+    def after(self, page: Page, request: Request, answer: Answer, document: Any, count: int) -> Page:
+        """See `Pages`."""
+        found = value_at(document, self._field)
+        return _further(request, found if isinstance(found, str) else None)
+
+
+class Cursor:
+    """A field of the answer is what a parameter of the next request says.
+
+    Args:
+        field: see `value_at`.
+        parameter: of the query; of a POST with a JSON object as its body, a field there.
+    """
+
+    def __init__(self, field: str, parameter: str) -> None:
+        self._field = field
+        self._parameter = parameter
+
+    def request(self, first: Request, page: Page) -> Request:
+        """See `Pages`."""
+        return first if page is None else with_parameters(first, {self._parameter: page})
+
+    def after(self, page: Page, request: Request, answer: Answer, document: Any, count: int) -> Page:
+        """See `Pages`."""
+        found = value_at(document, self._field)
+        if found is None or found == "" or isinstance(found, bool | dict | list):
+            return None
+        if found == page:
+            raise RestError(f"{origin(request.url)} names the same page as the next one again ({self._field}).")
+        return found if isinstance(found, int) else str(found)
+
+
+class PageNumber:
+    """A parameter counts pages. The last one has no records, or less than a page has.
+
+    Args:
+        parameter: of the query, or of a POST's JSON body.
+        first: number.
+        size: how many records a page has; 0 where that is not known.
+        size_parameter: says so to the server, where it is to be told.
+    """
+
+    def __init__(self, parameter: str, *, first: int = 1, size: int = 0, size_parameter: str = "") -> None:
+        self._parameter = parameter
+        self._first = first
+        self._size = size
+        self._asked = {size_parameter: size} if size and size_parameter else {}
+
+    def request(self, first: Request, page: Page) -> Request:
+        """See `Pages`."""
+        return with_parameters(first, {**self._asked, self._parameter: self._first if page is None else page})
+
+    def after(self, page: Page, request: Request, answer: Answer, document: Any, count: int) -> Page:
+        """See `Pages`."""
+        last = not count or count < self._size
+        return None if last else (self._first if page is None else int(page)) + 1
+
+
+class OffsetLimit:
+    """A parameter says how many records are left out. The last page has less than `limit`.
+
+    Args:
+        parameter: of the query, or of a POST's JSON body.
+        limit: how many records a page has.
+        limit_parameter: says so to the server.
+    """
+
+    def __init__(self, parameter: str = "offset", *, limit: int = 100, limit_parameter: str = "limit") -> None:
+        self._parameter = parameter
+        self._limit = limit
+        self._asked = {limit_parameter: limit} if limit_parameter else {}
+
+    def request(self, first: Request, page: Page) -> Request:
+        """See `Pages`."""
+        return with_parameters(first, {**self._asked, self._parameter: page or 0})
+
+    def after(self, page: Page, request: Request, answer: Answer, document: Any, count: int) -> Page:
+        """See `Pages`. A server may give less than it is asked for: only an empty page is surely the last."""
+        return None if not count else int(page or 0) + count
+
+
+def value_at(document: Any, field: str) -> Any:
+    """A value in a JSON document; None where there is none.
+
+    Args:
+        field: a JSON pointer (RFC 6901) such as /meta/next, or the same with dots: meta.next. Empty is the whole.
+    """
+    if not field:
+        return document
+    if field.startswith("/"):
+        steps = [step.replace("~1", "/").replace("~0", "~") for step in field[1:].split("/")]
+    else:
+        steps = field.split(".")
+    for step in steps:
+        if isinstance(document, Mapping):
+            document = document.get(step)
+        elif isinstance(document, list) and step.isascii() and step.isdigit() and int(step) < len(document):
+            document = document[int(step)]
+        else:
+            return None
+    return document
+
+
+def with_parameters(request: Request, parameters: Mapping[str, Any]) -> Request:
+    """The request with these parameters: of the query, or fields of its body where that is an object of JSON."""
+    if request.body is not None and request.method == "POST":
+        try:
+            body = orjson.loads(request.body)
+        except orjson.JSONDecodeError:
+            body = None
+        if isinstance(body, dict):
+            return replace(request, body=orjson.dumps({**body, **parameters}))
+    parts = urlsplit(request.url)
+    kept = [(name, value) for name, value in parse_qsl(parts.query, keep_blank_values=True) if name not in parameters]
+    query = urlencode([*kept, *((name, str(value)) for name, value in parameters.items())], quote_via=quote)
+    return replace(request, url=parts._replace(query=query).geturl())
+
+
+def next_link(links: str) -> str | None:
+    """The target of rel=next in a header Link."""
+    for target, parameters in _LINK.findall(links):
+        for name, quoted, plain in _PARAMETER.findall(parameters):
+            if name.lower() == "rel" and "next" in (quoted or plain).lower().split():
+                return str(target)
+    return None
+
+
+def _further(request: Request, link: str | None) -> str | None:
+    if not link:
+        return None
+    url = urljoin(request.url, link)
+    if origin(url) != origin(request.url):
+        raise RestError(
+            f"{origin(request.url)} names a next page of another server, {origin(url)}, which is not shown its login."
+        )
+    if url == request.url:
+        raise RestError(f"{origin(request.url)} names the same page as the next one again.")
+    return url
