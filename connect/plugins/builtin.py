@@ -33,6 +33,7 @@ _SINKS = {
     "io.aiven.kafka.connect.opensearch.OpensearchSinkConnector": (
         "connectors.elasticsearch.sink:OpenSearchSinkConnector"
     ),
+    "io.aiven.kafka.connect.http.HttpSinkConnector": "connectors.http.sink:HttpSinkConnector",
 }
 
 #: Java's classes of tasks that are not called like their connectors.
@@ -102,6 +103,7 @@ _OUR_CONNECTORS = [
         "connectors.elasticsearch.source:OpenSearchSourceConnector",
         ("OpenSearchSource", "OpenSearchSourceConnector"),
     ),
+    (PluginKind.SOURCE, "connectors.http.source:HttpSourceConnector", ("HttpSourceConnector", "HttpSource")),
     (
         PluginKind.SOURCE,
         "spark_sink.source.connectors:DeltaSourceConnector",

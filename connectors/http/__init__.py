@@ -1,0 +1,1 @@
+"""REST APIs: their answers into topics, and records of topics to them."""

@@ -1,0 +1,28 @@
+"""The sink connector: topics to a REST API."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from connect import SinkConnector, __version__
+from connect.settings import ConfigValue
+from connectors.http.sink.keys import SinkOptions, problems
+from connectors.http.sink.task import HttpSinkTask
+
+
+class HttpSinkConnector(SinkConnector):
+    """Hands its configuration to the tasks. Connects to nothing."""
+
+    settings = SinkOptions.definition()
+    version = __version__
+    task = HttpSinkTask
+
+    def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
+        named = self.settings.named(config)
+        values = self.settings.validate(config)
+        found = {value.name: value for value in values}
+        for key, why in problems(
+            {each.name: each.value(named) for each in self.settings if not found[each.name].errors}
+        ):
+            found[key].errors.append(why)
+        return values

@@ -1,0 +1,174 @@
+"""The keys of the sink: Aiven's, and those that we add."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from connect import ConfigError, settings
+from connect.settings import WithoutEffect
+from connectors.http.connection import ServerOptions, checked, web_address
+
+_WHAT: Final = "Requests"
+_BATCHES: Final = "Batching"
+_DELIVERY: Final = "Delivery"
+
+FAIL: Final = "fail"
+IGNORE: Final = "ignore"
+DELETE: Final = "delete"
+
+PARTITION: Final = "partition"
+KEY: Final = "key"
+NONE: Final = "none"
+
+#: The places of a URL, as Aiven's fork and as Confluent's sink write them.
+PLACE: Final = re.compile(r"\$?\{(topic|partition|offset|key)\}")
+_BRACES: Final = re.compile(r"\$?\{[^}]*\}")
+
+
+def _url(written: str) -> str:
+    url = web_address(written)
+    if unknown := next((each for each in _BRACES.findall(url) if not PLACE.fullmatch(each)), None):
+        raise ValueError(f"has {unknown} in it. Write {{topic}}, {{partition}}, {{offset}} or {{key}}.")
+    if PLACE.search(url.split("/", 3)[2]):
+        raise ValueError("has a place in its host. Records decide on the path and the query alone.")
+    return url
+
+
+class SinkOptions(
+    ServerOptions,
+    without_effect={
+        "kafka.retry.backoff.ms": "retry.backoff.ms says when a request is made again",
+        "oauth2.token.renew.on.status.codes": WithoutEffect(
+            "a token is renewed before it expires, and after 401", unless=("401",)
+        ),
+    },
+):
+    """The keys, and what they say together."""
+
+    url = settings.String(
+        "http.url",
+        importance="HIGH",
+        group=_WHAT,
+        width="LONG",
+        convert=_url,
+        doc="Where records are sent. {topic}, {partition}, {offset} and {key} stand for those of the record, encoded "
+        "for a URL (added). Records of one request have the same URL.",
+    )
+    method = settings.String(
+        "http.method",
+        default="POST",
+        group=_WHAT,
+        validator=settings.one_of("POST", "PUT", "PATCH", ignore_case=True),
+        convert=str.upper,
+        doc="POST, PUT or PATCH. Added.",
+    )
+    nulls = settings.String(
+        "behavior.on.null.values",
+        default=FAIL,
+        group=_WHAT,
+        validator=settings.one_of(FAIL, IGNORE, DELETE, ignore_case=True),
+        convert=str.lower,
+        doc="A record without a value: fail (it goes to the error policy, as it does at Aiven), ignore, or delete (a "
+        "DELETE is sent to its URL; 404 and 410 are as good as 2xx then). Added.",
+    )
+    decimal_format = settings.String(
+        "decimal.format",
+        default="BASE64",
+        importance="LOW",
+        group=_WHAT,
+        validator=settings.one_of("BASE64", "NUMERIC", ignore_case=True),
+        convert=str.upper,
+        doc="How decimals stand in JSON: BASE64 or NUMERIC.",
+    )
+    batching = settings.Boolean(
+        "batching.enabled",
+        default=False,
+        importance="HIGH",
+        group=_BATCHES,
+        doc="Whether a request has several records.",
+    )
+    batch_size = settings.Int(
+        "batch.max.size",
+        default=500,
+        group=_BATCHES,
+        validator=settings.between(1, 1_000_000),
+        doc="How many records a request has at most.",
+    )
+    batch_bytes = settings.Long(
+        "batch.max.bytes",
+        default=8 << 20,
+        importance="LOW",
+        group=_BATCHES,
+        validator=settings.at_least(1),
+        doc="How long the body of a request is at most, unless one record alone is longer. Added.",
+    )
+    prefix = settings.String("batch.prefix", default="", group=_BATCHES, doc="What a batch begins with.")
+    suffix = settings.String("batch.suffix", default="\n", group=_BATCHES, doc="What a batch ends with.")
+    separator = settings.String(
+        "batch.separator", default="\n", group=_BATCHES, doc="What stands between the records of a batch."
+    )
+    order = settings.String(
+        "http.order",
+        default=PARTITION,
+        group=_DELIVERY,
+        validator=settings.one_of(PARTITION, KEY, NONE, ignore_case=True),
+        convert=str.lower,
+        doc="Whose records are sent in their order, one request at a time: those of a partition, or of a key (several "
+        "requests of a partition may be under way); none. Added.",
+    )
+    in_flight = settings.Int(
+        "http.max.in.flight",
+        default=4,
+        group=_DELIVERY,
+        validator=settings.between(1, 100),
+        doc="How many requests a task has under way at a time. Added.",
+    )
+    buffered_bytes = settings.Long(
+        "max.buffered.bytes",
+        default=32 << 20,
+        importance="LOW",
+        group=_DELIVERY,
+        validator=settings.at_least(1),
+        doc="How many bytes wait to be sent before no more records are consumed. Added.",
+    )
+    retries = settings.Int(
+        "max.retries",
+        default=1,
+        group=_DELIVERY,
+        validator=settings.at_least(-1),
+        doc="How often a request is made again that failed in passing: no answer, 408, 425, 429, 500, 502, 503 and "
+        "504. Then the task fails. -1: without end (added).",
+    )
+    backoff = settings.Long(
+        "retry.backoff.ms",
+        default=3000,
+        group=_DELIVERY,
+        validator=settings.at_least(0),
+        convert=settings.seconds,
+        doc="Before each of those, unless the server asks for more (Retry-After).",
+    )
+
+    @property
+    def url_of_record(self) -> bool:
+        """Whether each record has a URL of its own."""
+        return any(each in (KEY, "offset") for each in PLACE.findall(self.url))
+
+    def check(self) -> None:
+        """Raise ConfigError for the first key that contradicts others."""
+        for key, why in problems(self.config):
+            raise ConfigError(key, why)
+
+
+def problems(parsed: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Keys that contradict each other, with what to do.
+
+    Args:
+        parsed: values by key; keys that could not be parsed are missing.
+    """
+    found = checked(parsed)
+    deletes = str(parsed.get("behavior.on.null.values", "")).lower() == DELETE
+    if deletes and not {KEY, "offset"}.intersection(PLACE.findall(parsed.get("http.url") or "{key}")):
+        found.append(("behavior.on.null.values", "delete needs {key} in http.url: else all would be deleted."))
+    return found

@@ -1,0 +1,164 @@
+"""Where reading goes on, for each URL.
+
+The source partition is `{"url": "https://host/path"}`, the URL as it is configured, without a login. An offset holds
+
+- `cursor`: the highest `http.offset.field` before this reading; `seen`: digests of the records that have it;
+- `page`, `records`, `last`: the page that is being read, how many of its records were, and the digest of the last of
+  those. Where the page has another record there by then, it is read again as a whole;
+- `highest`, `highest_seen`: what will be `cursor` and `seen` when all pages are read.
+
+After the last page only the first two are left.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import orjson
+
+from connect import ConnectError
+
+CURSOR: Final = "cursor"
+SEEN: Final = "seen"
+PAGE: Final = "page"
+RECORDS: Final = "records"
+LAST: Final = "last"
+HIGHEST: Final = "highest"
+HIGHEST_SEEN: Final = "highest_seen"
+_KEYS: Final = {CURSOR, SEEN, PAGE, RECORDS, LAST, HIGHEST, HIGHEST_SEEN}
+#: So many records of one value are remembered; of more some may come twice.
+_MOST_SEEN: Final = 1000
+_NUMBER: Final = re.compile(r"-?\d{1,30}(?:\.\d{1,30})?")
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """See above."""
+
+    cursor: Any = None
+    seen: tuple[str, ...] = ()
+    page: str | int | None = None
+    records: int = 0
+    last: str = ""
+    highest: Any = None
+    highest_seen: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, offset: Mapping[str, Any] | None, initial: str | None) -> Position:
+        """The position in a stored offset; without one, the beginning."""
+        if not offset:
+            return cls(initial, (), highest=initial)
+        cursor, seen = offset.get(CURSOR), tuple(offset.get(SEEN) or ())
+        return cls(
+            cursor,
+            seen,
+            offset.get(PAGE),
+            int(offset.get(RECORDS) or 0),
+            str(offset.get(LAST) or ""),
+            offset.get(HIGHEST, cursor),
+            tuple(offset.get(HIGHEST_SEEN) or seen),
+        )
+
+    @property
+    def offset(self) -> dict[str, Any]:
+        """What is stored."""
+        found: dict[str, Any] = {RECORDS: self.records}
+        if self.cursor is not None:
+            found |= {CURSOR: self.cursor, SEEN: list(self.seen)}
+        if self.records or self.page is not None:
+            found |= {PAGE: self.page, LAST: self.last}
+            if self.highest is not None:
+                found |= {HIGHEST: self.highest, HIGHEST_SEEN: list(self.highest_seen)}
+        return found
+
+    def with_record(self, value: Any, digest: str) -> Position:
+        """Behind a record with this value of the cursor's field."""
+        if value is None:
+            return self
+        order = 1 if self.highest is None else compared(value, self.highest)
+        if order > 0:
+            return replace(self, highest=value, highest_seen=(digest,))
+        if order == 0 and digest not in self.highest_seen:
+            return replace(self, highest_seen=(*self.highest_seen, digest)[-_MOST_SEEN:])
+        return self
+
+    def at(self, records: int, last: str) -> Position:
+        """Within a page, behind so many of its records."""
+        return replace(self, records=records, last=last)
+
+    def on(self, page: str | int | None) -> Position:
+        """At the beginning of another page; None: all is read."""
+        if page is not None:
+            return replace(self, page=page, records=0, last="")
+        return Position(self.highest, self.highest_seen, highest=self.highest, highest_seen=self.highest_seen)
+
+    def is_new(self, value: Any, digest: str) -> bool:
+        """Whether a record was not read before."""
+        if value is None or self.cursor is None:
+            return True
+        order = compared(value, self.cursor)
+        return order > 0 or (order == 0 and digest not in self.seen)
+
+
+def partition(url: str) -> dict[str, str]:
+    """The source partition of a URL."""
+    parts = urlsplit(url)
+    return {"url": parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()}
+
+
+def digest(record: Any) -> str:
+    """What tells a record from others."""
+    return blake2b(orjson.dumps(record, option=orjson.OPT_SORT_KEYS), digest_size=6).hexdigest()
+
+
+def compared(one: Any, other: Any) -> int:
+    """Which of two values of the cursor's field is the higher one: below 0, 0, above 0.
+
+    Numbers are numbers also as texts, times of ISO 8601 moments; other texts stand in the order of their characters.
+
+    Raises:
+        ConnectError: they cannot be compared.
+    """
+    (kind, left), (other_kind, right) = _rank(one), _rank(other)
+    if kind != other_kind:
+        raise ConnectError(
+            f"http.offset.field is {one!r} in one record and {other!r} in another, which have no order. Name another "
+            "field, or correct http.offset.initial."
+        )
+    return int(left > right) - int(left < right)
+
+
+def _rank(value: Any) -> tuple[str, Any]:
+    if isinstance(value, bool | dict | list):
+        raise ConnectError(f"http.offset.field is {value!r}. Name a field with a number, a time or a text.")
+    if isinstance(value, int | float):
+        return "number", value
+    text = str(value)
+    if _NUMBER.fullmatch(text):
+        return "number", float(text) if "." in text else int(text)
+    try:
+        moment = dt.datetime.fromisoformat(text)
+    except ValueError:
+        return "text", text
+    return "time", moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)
+
+
+def problem(offset: Mapping[str, Any]) -> str | None:
+    """What is wrong with an offset that a user sets; None for nothing."""
+    if unknown := sorted(set(offset) - _KEYS):
+        return f'an offset has no "{unknown[0]}". Write {{"cursor": "2026-01-31T12:00:00Z"}}'
+    if not isinstance(offset.get(CURSOR), str | int | float | None):
+        return f'"{CURSOR}" is a number or a text'
+    if not isinstance(offset.get(PAGE), str | int | None):
+        return f'"{PAGE}" is a number or a text'
+    if not isinstance(offset.get(RECORDS, 0), int):
+        return f'"{RECORDS}" is a whole number'
+    if not all(isinstance(offset.get(key, []), list) for key in (SEEN, HIGHEST_SEEN)):
+        return f'"{SEEN}" is a list of texts'
+    return None

@@ -1,0 +1,193 @@
+"""One URL of a task, read again and again, page by page."""
+
+from __future__ import annotations
+
+import datetime as dt
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+from urllib.parse import quote
+
+import orjson
+
+from connect import ConnectError, SourceBatch, Values
+from connect.data import Deferred
+from connect.kit import Answer, Request, RestClient, RestError, json_of, value_at
+from connect.kit.pages import with_parameters
+from connectors.http.source.keys import JSON, LINES, PLACE, SourceOptions
+from connectors.http.source.positions import Position, digest, partition
+
+log = logging.getLogger(__name__)
+
+_LINES: Final = ("ndjson", "jsonl", "json-lines", "json-seq", "jsonlines")
+#: What is told of a page that is no longer there: a server need not keep cursors for ever.
+_GONE: Final = frozenset({400, 404, 410, 422})
+#: A number above is milliseconds since 1970.
+_SECONDS: Final = 1e11
+
+
+class Reading:
+    """Reads a URL.
+
+    Args:
+        url: as it is configured.
+        position: where reading goes on.
+
+    Attributes:
+        due: on the monotonic clock, when the next request is to be made.
+        looked: when this was called last.
+    """
+
+    def __init__(self, url: str, options: SourceOptions, client: RestClient, position: Position) -> None:
+        self._url = url
+        self._options = options
+        self._client = client
+        self._pages = options.pages
+        self._position = position
+        self._partition = partition(url)
+        self._resumed = position.page is not None
+        self._began = 0.0
+        self._told = False
+        self.due = 0.0
+        self.looked = 0.0
+
+    def next(self) -> SourceBatch | None:
+        """The records of the next page. None: there is no answer yet, or there are none that are new.
+
+        Raises:
+            RetriableError: the server cannot be asked now.
+            ConnectError: it refuses, or what it answers is not what the configuration says.
+        """
+        position = self._position
+        if position.page is None and not self._began:
+            self._began = time.monotonic()
+        request = self._pages.request(self._first(position), position.page)
+        try:
+            answer = self._client.ask(request)
+        except RestError as error:
+            if self._resumed and error.status in _GONE:
+                log.warning("%s The page that was being read is gone: all pages are read again.", error)
+                self._resumed = False
+                self._position = Position(
+                    position.cursor, position.seen, highest=position.cursor, highest_seen=position.seen
+                )
+                return None
+            raise
+        if answer is None:
+            return None
+        self._resumed = False
+        document, records = self._parsed(answer)
+        following = self._pages.after(position.page, request, answer, document, len(records))
+        batch, behind = self._batch(records, position, following)
+        self._position = behind.on(following)
+        if following is None:
+            self.due = (self._began or time.monotonic()) + self._options.poll_interval
+            self._began = 0.0
+        return batch
+
+    # Inside.
+
+    def _first(self, position: Position) -> Request:
+        """The request for the first page."""
+        options, cursor = self._options, position.cursor
+        url, body = self._url, options.body
+        if cursor is not None:
+            url = PLACE.sub(lambda _: quote(str(cursor), safe=""), url)
+            # Within the quotes of a text it is to stand without its own.
+            body = body and PLACE.sub(lambda _: orjson.dumps(cursor).decode().strip('"'), body)
+        headers = {"Content-Type": options.content_type or "application/json"} if body else {}
+        request = Request(url, options.method, body.encode() if body else None, headers)
+        if cursor is not None and options.offset_parameter:
+            request = with_parameters(request, {options.offset_parameter: cursor})
+        return request
+
+    def _parsed(self, answer: Answer) -> tuple[Any, Sequence[Any]]:
+        """The document, and its records."""
+        if answer.status in (204, 304):
+            return None, ()
+        kind = next((value for name, value in answer.headers if name.lower() == "content-type"), "")
+        how = self._options.format
+        if how == LINES or (how != JSON and any(each in kind.lower() for each in _LINES)):
+            try:
+                return None, [orjson.loads(line) for line in answer.content.splitlines() if line.strip()]
+            except orjson.JSONDecodeError as error:
+                raise ConnectError(f"{self._client.where} answers with a line that is no JSON: {error}.") from None
+        try:
+            document = json_of(answer)
+        except RestError as error:
+            raise ConnectError(f"{self._client.where}: {error} Check http.url and http.response.format.") from None
+        found = value_at(document, self._options.records)
+        if found is None and document is not None and not self._told:
+            self._told = True
+            log.warning(
+                "%s answers without anything at %s (http.records.path).", self._client.where, self._options.records
+            )
+        return document, found if isinstance(found, list) else () if found is None else [found]
+
+    def _batch(
+        self, records: Sequence[Any], position: Position, following: str | int | None
+    ) -> tuple[SourceBatch | None, Position]:
+        """The records that are new, and the position behind all of them."""
+        skipped = position.records
+        if skipped and (len(records) < skipped or digest(records[skipped - 1]) != position.last):
+            log.info("%s: a page has changed since it was read, and is read again as a whole.", self._client.where)
+            skipped = 0
+        field = self._options.offset_field
+        new: list[Any] = []
+        places: list[int] = []
+        for place in range(skipped, len(records)):
+            record = records[place]
+            value = value_at(record, field) if field else None
+            if value is None or position.is_new(value, digest(record)):
+                new.append(record)
+                places.append(place)
+        behind = position
+        for record in new if field else ():
+            behind = behind.with_record(value_at(record, field), digest(record))
+        if not new:
+            return None, behind
+        last = len(new) - 1
+
+        def offset(row: int) -> Mapping[str, Any]:
+            if row == last:
+                return behind.on(following).offset
+            reached = position
+            for record in new[: row + 1] if field else ():
+                reached = reached.with_record(value_at(record, field), digest(record))
+            return reached.at(places[row] + 1, digest(new[row])).offset
+
+        batch = SourceBatch(
+            self._options.topic,
+            Values(new),
+            keys=self._keys(new),
+            timestamps=self._timestamps(new),
+            source_partitions=self._partition,
+            source_offsets=Deferred(len(new), lambda: list(map(offset, range(len(new)))), offset),
+        )
+        return batch, behind
+
+    def _keys(self, records: list[Any]) -> Values | None:
+        fields = self._options.key
+        if not fields:
+            return None
+        if len(fields) == 1:
+            return Values([value_at(record, fields[0]) for record in records])
+        return Values([{field: value_at(record, field) for field in fields} for record in records])
+
+    def _timestamps(self, records: list[Any]) -> list[int | None] | None:
+        field = self._options.timestamp
+        return [_milliseconds(value_at(record, field)) for record in records] if field else None
+
+
+def _milliseconds(value: Any) -> int | None:
+    """A time as milliseconds since 1970; None where it is none."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | float):
+        return int(value if value > _SECONDS else value * 1000)
+    try:
+        moment = dt.datetime.fromisoformat(str(value))
+    except ValueError:
+        return None
+    return int((moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)).timestamp() * 1000)
