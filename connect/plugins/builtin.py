@@ -103,7 +103,7 @@ _OUR_CONNECTORS = [
         "connectors.elasticsearch.source:OpenSearchSourceConnector",
         ("OpenSearchSource", "OpenSearchSourceConnector"),
     ),
-    (PluginKind.SOURCE, "connectors.http.source:HttpSourceConnector", ("HttpSourceConnector", "HttpSource")),
+    (PluginKind.SOURCE, "connectors.http.source:HttpSourceConnector", ()),
     (
         PluginKind.SOURCE,
         "spark_sink.source.connectors:DeltaSourceConnector",
