@@ -20,6 +20,7 @@ from connect.errors import ConnectError
 
 #: Of an answer, unless who asks wants less. What is longer is no answer: it would fill this process's memory.
 MOST_BYTES: Final = 256 << 20
+_IDEMPOTENT: Final = frozenset({"GET", "HEAD", "PUT", "DELETE", "OPTIONS"})
 
 
 class NoAnswerError(ConnectError):
@@ -89,7 +90,8 @@ class Connections:
     """Connections that stay open from one request to the next. Any thread may ask; each request has one to itself.
 
     A server may close a connection that was kept, at any time. A request that finds this out, because nothing of an
-    answer comes, is sent once more over a new connection: the server may then have seen it twice.
+    answer comes, is sent once more over a new connection if its method is idempotent (RFC 9110, 9.2.2). Of another one
+    the server may have seen the first, so whoever asks decides.
 
     Args:
         timeout: seconds in which a server may be silent.
@@ -138,7 +140,7 @@ class Connections:
                 try:
                     return self._ask(kept, route, method, body, headers, most_bytes)
                 except (RemoteDisconnected, BrokenPipeError, ConnectionResetError) as error:
-                    if self._closed or getattr(error, "answered", False):
+                    if self._closed or method not in _IDEMPOTENT or getattr(error, "answered", False):
                         raise
             fresh = route.connection(self._timeout, self._connect_timeout, self._tls)
             return self._ask(fresh, route, method, body, headers, most_bytes)

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final, Self
 
 from connect import ConnectError, DataError, Offsets, RetriableError, SinkRecord, TopicPartition, Waiter
 from connect.kit import BackgroundWriter, Request, RestClient, RestError, RetryBudget
@@ -27,20 +28,40 @@ _A_JOB: Final = 512
 Refused = tuple[SinkRecord, DataError]
 
 
+@dataclass(frozen=True, slots=True)
+class Batches:
+    """What stands before, between and behind the records of a batch."""
+
+    prefix: bytes
+    separator: bytes
+    suffix: bytes
+
+    @classmethod
+    def written(cls, config: Mapping[str, str]) -> Self:
+        """As the configuration has it, with its blanks, which a definition strips."""
+        keys = (("batch.prefix", ""), ("batch.separator", "\n"), ("batch.suffix", "\n"))
+        found = (default if config.get(key) is None else config[key] for key, default in keys)
+        return cls(*(each.encode() for each in found))
+
+    def body(self, records: Iterable[bytes]) -> bytes:
+        """The body of a request."""
+        return self.prefix + self.separator.join(records) + self.suffix
+
+
 class Delivery:
     """Sends jobs. All methods are for the task's thread.
 
     Args:
-        written: the prefix, separator and suffix of a batch.
+        batches: how a request with several records is written.
 
     Attributes:
         trouble: why requests are made again now, empty when they are not.
     """
 
-    def __init__(self, options: SinkOptions, client: RestClient, written: tuple[bytes, bytes, bytes]) -> None:
+    def __init__(self, options: SinkOptions, client: RestClient, batches: Batches) -> None:
         self._options = options
         self._client = client
-        self._prefix, self._separator, self._suffix = written
+        self._batches = batches
         self._most = options.batch_size if options.batching else 1
         self._of_record = _OF_RECORD | (_OF_URL if options.url_of_record else frozenset())
         self._content = {"Content-Type": options.content_type} if options.content_type else {}
@@ -171,9 +192,8 @@ class Delivery:
         if deletes:
             request = Request(job.url, job.method)
         else:
-            body = self._separator.join([each.bodies[index] for each, index in places])
-            if options.batching:
-                body = self._prefix + body + self._suffix
+            bodies = [each.bodies[index] for each, index in places]
+            body = self._batches.body(bodies) if options.batching else bodies[0]
             request = Request(job.url, job.method, body, self._content)
         while True:
             while left := self._client.limits.turn():

@@ -104,10 +104,17 @@ class SinkOptions(
         validator=settings.at_least(1),
         doc="How long the body of a request is at most, unless one record alone is longer. Added.",
     )
-    prefix = settings.String("batch.prefix", default="", group=_BATCHES, doc="What a batch begins with.")
-    suffix = settings.String("batch.suffix", default="\n", group=_BATCHES, doc="What a batch ends with.")
+    prefix = settings.String(
+        "batch.prefix", default=None, group=_BATCHES, doc="What a batch begins with; nothing where it is not set."
+    )
+    suffix = settings.String(
+        "batch.suffix", default=None, group=_BATCHES, doc="What a batch ends with; a line feed where it is not set."
+    )
     separator = settings.String(
-        "batch.separator", default="\n", group=_BATCHES, doc="What stands between the records of a batch."
+        "batch.separator",
+        default=None,
+        group=_BATCHES,
+        doc="What stands between the records of a batch; a line feed where it is not set.",
     )
     order = settings.String(
         "http.order",

@@ -16,7 +16,7 @@ from connect import (
     TopicPartition,
 )
 from connectors.http.connection import made_client
-from connectors.http.sink.delivery import Delivery
+from connectors.http.sink.delivery import Batches, Delivery
 from connectors.http.sink.keys import SinkOptions
 from connectors.http.sink.requests import Cutter
 
@@ -45,12 +45,7 @@ class HttpSinkTask(SinkTask):
         self._cutter = Cutter(options)
         self._client = made_client(options, options.url, config, self.context.metrics, most_bytes=_MOST_BYTES)
         self.context.exit_stack.callback(self._client.close)
-        # Blanks count in them, and a definition strips those.
-        written = (
-            str(config.get(key) if config.get(key) is not None else default).encode()
-            for key, default in (("batch.prefix", ""), ("batch.separator", "\n"), ("batch.suffix", "\n"))
-        )
-        self._delivery = Delivery(options, self._client, tuple(written))  # type: ignore[arg-type]
+        self._delivery = Delivery(options, self._client, Batches.written(config))
         self._failed: Exception | None = None
 
     def put(self, batch: SinkBatch) -> None:

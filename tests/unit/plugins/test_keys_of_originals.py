@@ -12,6 +12,8 @@ from connectors.datagen.connector import DatagenConnector
 from connectors.elasticsearch.sink import ElasticsearchSinkConnector, OpenSearchSinkConnector
 from connectors.elasticsearch.source import ElasticsearchSourceConnector
 from connectors.file import FileStreamSinkConnector, FileStreamSourceConnector
+from connectors.http.sink import HttpSinkConnector
+from connectors.http.source import HttpSourceConnector
 from connectors.jdbc.capture.connector import PostgresCdcSourceConnector
 from connectors.jdbc.sink import JdbcSinkConnector
 from connectors.jdbc.source import JdbcSourceConnector
@@ -21,6 +23,25 @@ from connectors.twitter import TwitterSourceConnector
 from spark_sink.sink.connector import SparkSinkConnector
 
 ORIGINALS: dict[str, tuple[Any, str]] = {
+    "Aiven's HTTP sink": (
+        HttpSinkConnector,
+        """http.url http.authorization.type http.headers.authorization http.headers.content.type http.headers.additional
+        oauth2.access.token.url oauth2.grant.type oauth2.request.grant.type.property oauth2.client.id
+        oauth2.request.client.id.property oauth2.client.secret oauth2.request.client.secret.property
+        oauth2.client.authorization.mode oauth2.client.scope oauth2.response.token.property batching.enabled
+        batch.max.size batch.prefix batch.suffix batch.separator max.retries retry.backoff.ms kafka.retry.backoff.ms
+        http.timeout http.ssl.trust.all.certs http.proxy.host http.proxy.port decimal.format""",
+    ),
+    "castorm's HTTP source": (
+        HttpSourceConnector,
+        """http.timer http.timer.interval.millis http.timer.catchup.interval.millis http.client
+        http.client.connection.timeout.millis http.client.read.timeout.millis http.client.connection.ttl.millis
+        http.client.proxy.host http.client.proxy.port http.client.proxy.username http.client.proxy.password http.auth
+        http.auth.type http.auth.user http.auth.password http.request.factory http.request.url http.request.method
+        http.request.headers http.request.params http.request.body http.request.template.factory http.response.parser
+        http.response.list.pointer http.response.record.pointer http.response.record.offset.pointer
+        http.response.record.timestamp.parser http.record.filter.factory http.offset.initial kafka.topic""",
+    ),
     "Kafka's file source": (FileStreamSourceConnector, "file topic batch.size"),
     "Kafka's file sink": (FileStreamSinkConnector, "file"),
     "Confluent's JDBC source": (

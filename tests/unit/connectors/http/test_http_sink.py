@@ -1,4 +1,4 @@
-"""The HTTP sink in memory, against a real server: what is sent, in which order, what is refused, and what is committed."""
+"""The HTTP sink in memory, against a real server: what is sent, in which order, what is refused, what is committed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from connect import ConfigError, ConnectError, SinkRecord, TopicPartition, schema
+from connect import ConfigError, ConnectError, Schema, SinkRecord, TopicPartition, logical
 from connect.testing import SinkRun
 from connectors.http.sink import HttpSinkConnector
 from tests.servers.rest_api import CUT, HANG, Answer, RestApi, Seen, rest_api
@@ -57,6 +57,17 @@ def test_a_batch_is_one_request_as_aiven_writes_it(api: RestApi) -> None:
         assert bodies(api) == [b"a\nb\nc\n"]
 
 
+def test_the_first_request_over_a_connection_that_the_server_closes_is_sent_again_as_a_retry(api: RestApi) -> None:
+    with run(api, **{"max.retries": "0"}) as sink:
+        sink.put("a")
+        sink.commit()
+        api.script = [CUT]
+        sink.put("b")
+        with pytest.raises(ConnectError, match=r"had no answer.*Given up|max\.retries"):
+            sink.commit()
+    assert [seen.body for seen in api.requests] == [b"a", b"b"], "a POST is not sent twice unasked"
+
+
 def test_a_batch_has_what_stands_around_and_between(api: RestApi) -> None:
     around = {"batch.prefix": "[ ", "batch.separator": " , ", "batch.suffix": "]", "batch.max.size": "2"}
     with run(api, **BATCHES, **around) as sink:
@@ -84,11 +95,7 @@ def test_small_batches_wait_and_go_together(api: RestApi) -> None:
 
 
 def test_values_with_a_schema_are_json_without_it(api: RestApi) -> None:
-    price = schema.struct({"price": schema.logical.decimal(2)}) if hasattr(schema, "logical") else None
-    if price is None:
-        from connect import logical
-
-        price = schema.struct({"price": logical.decimal(2)})
+    price = Schema.struct({"price": logical.decimal(2)})
     for form, written in (("NUMERIC", b'{"price":1.50}'), ("BASE64", b'{"price":"AJY="}')):
         api.accepted.clear()
         with run(api, **{"decimal.format": form}) as sink:
@@ -197,12 +204,11 @@ def test_what_fails_in_passing_is_sent_again_and_in_order(api: RestApi, failure:
 @pytest.mark.promise("P7")
 def test_it_is_given_up_after_max_retries_and_nothing_behind_is_committed(api: RestApi) -> None:
     api.decide = lambda seen: 500 if seen.body == b"3" else 204
-    sink = run(api, **{"max.retries": "2"})
-    with pytest.raises(ConnectError, match=r"answers 500 .*so it is.* Given up after 2 retries \(max\.retries\)"), sink:
-        sink.put(*range(9))
-        until(lambda: len(api.requests) == 6)
+    sink = run(api, **{"max.retries": "2"}).start()
+    sink.put(*range(9))
+    until(lambda: len(api.requests) == 6)
+    with pytest.raises(ConnectError, match=r"answers 500 .*so it is.* Given up after 2 retries \(max\.retries\)"):
         sink.commit()
-        sink.put(9)
     assert bodies(api) == [b"0", b"1", b"2"]
     assert sink.committed.get(FIRST, 0) <= 3
 
@@ -223,9 +229,9 @@ def test_a_record_that_is_refused_is_found_in_its_batch(api: RestApi, bad: int) 
 
 def test_without_an_error_policy_a_refused_record_fails_the_task(api: RestApi) -> None:
     api.decide = lambda seen: 400 if seen.body == b"1" else 204
-    sink = run(api)
-    with pytest.raises(ConnectError, match=r"answers 400.* Set errors\.deadletterqueue\.topic\.name"), sink:
-        sink.put(0, 1, 2)
+    sink = run(api).start()
+    sink.put(0, 1, 2)
+    with pytest.raises(ConnectError, match=r"answers 400.* Set errors\.deadletterqueue\.topic\.name"):
         sink.commit()
     assert sink.committed.get(FIRST, 0) <= 1
 
@@ -233,11 +239,10 @@ def test_without_an_error_policy_a_refused_record_fails_the_task(api: RestApi) -
 @pytest.mark.parametrize("status", [401, 403, 404, 405, 302])
 def test_what_is_no_record_s_fault_fails_the_task_whatever_the_policy(api: RestApi, status: int) -> None:
     api.decide = lambda _: status
-    sink = run(api, **DEAD_LETTERS)
-    with pytest.raises(ConnectError, match=f"answers {status}"), sink:
-        sink.put("a")
+    sink = run(api, **DEAD_LETTERS).start()
+    sink.put("a")
+    with pytest.raises(ConnectError, match=f"answers {status}"):
         sink.commit()
-        sink.put("b")
     assert sink.errant == []
 
 
@@ -356,10 +361,10 @@ def test_a_configuration_of_aiven_s_is_taken_as_it_is() -> None:
 def test_a_secret_is_in_no_message(api: RestApi) -> None:
     secret = {"http.authorization.type": "static", "http.headers.authorization": "Bearer wr0ng-51x"}
     api.authorization = "another"
-    with pytest.raises(ConnectError, match="answers 401 Unauthorized") as raised, run(api, **secret) as sink:
-        sink.put("a")
+    sink = run(api, **secret).start()
+    sink.put("a")
+    with pytest.raises(ConnectError, match="answers 401 Unauthorized") as raised:
         sink.commit()
-        sink.put("b")
     assert "wr0ng" not in str(raised.value)
 
 
