@@ -75,10 +75,10 @@ def produce(broker: Broker, topic: str, values: list[Any]) -> None:
     assert producer.flush(30) == 0
 
 
-def stalled(worker: PoolWorker, connector: str) -> str:
+def waits_for(worker: PoolWorker, connector: str) -> str:
     """What the connector's task waits for; empty while it does not say."""
     tasks = (worker.get(f"/connectors/{connector}/status") or {}).get("tasks", [])
-    return "".join(task.get("stalled", {}).get("trace", "") for task in tasks)
+    return "".join(task.get("waiting", {}).get("reason", "") for task in tasks)
 
 
 def ids(seen: Committed) -> list[int]:
@@ -161,12 +161,12 @@ def test_servers_that_are_away_are_waited_for(
     read, written = new_topic(), new_topic(3)
     with rest_api() as gone:
         port = gone.server_address[1]
-    worker.create("in", source(gone, read, task_stalled_after_ms="1000"))
-    worker.create("out", sink(gone, written, task_stalled_after_ms="1000"))
+    worker.create("in", source(gone, read))
+    worker.create("out", sink(gone, written))
     produce(broker, written, [1, 2, 3])
     for name in ("in", "out"):
-        pool.until(lambda name=name: stalled(worker, name), f"{name} says what it waits for")  # type: ignore[misc]
-        assert f"127.0.0.1:{port}" in stalled(worker, name)
+        pool.until(lambda name=name: waits_for(worker, name), f"{name} says what it waits for")  # type: ignore[misc]
+        assert f"127.0.0.1:{port}" in waits_for(worker, name)
     with closing(Committed(pool.bootstrap, read)) as seen, rest_api(port) as back:
         back.items = [{"id": n, "at": n} for n in range(25)]
         pool.until(lambda: ids(seen) == list(range(25)), "it is read")
