@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench import one, tree
+from bench import one
 from bench.document import Rows
 from bench.machine import jar_version, kafka_connect, say, versions
 from bench.part import Settings
@@ -28,6 +28,7 @@ from bench.tables import MEMORY, RATE, START, Figure, compare
 from bench.topics import Topics, make, produce
 from connect.jvm.jars import resolve
 from connect.kafka.broker import embedded as broker
+from connect.telemetry import processes as tree
 
 if TYPE_CHECKING:
     from tests.servers.postgresql import PostgresDatabase, PostgresServer

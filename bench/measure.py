@@ -8,12 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import tree
 from bench.standalone import MeasurementFailed
 from bench.topics import Topics
 from bench.work import Work, transformed
 from bench.workers import Worker, running
 from connect.kafka.broker.embedded import Broker
+from connect.telemetry import processes as tree
 
 LOOK_EVERY = 0.01  # seconds between two looks at the output
 MEMORY_EVERY = 0.2  # seconds between two looks at the memory, at least

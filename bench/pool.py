@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench import one, tree
+from bench import one
 from bench.document import Rows
 from bench.flow import NothingFlows, Ticks, await_since, lose
 from bench.machine import kafka_connect, say, versions
@@ -36,6 +36,7 @@ from connect.jvm.jars import classpath
 from connect.jvm.java import find_java
 from connect.kafka.broker import embedded as broker
 from connect.ports import free_port
+from connect.telemetry import processes as tree
 
 WORKERS = 3
 IDLE_TASKS = 100

@@ -17,10 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench import document, machine, tree
+from bench import document, machine
 from bench.bars import judge
 from bench.machine import ROOT, say
 from bench.part import Part
+from connect.telemetry import processes as tree
 
 HELD, MISSED, FAILED = 0, 1, 2
 STOP_WITHIN = 60.0  # seconds in which a part that is given up may stop its servers by itself

@@ -12,7 +12,7 @@ import threading
 import time
 from typing import Any, NamedTuple
 
-from bench import one, tree
+from bench import one
 from bench.bars import bar_of, judge
 from bench.document import Rows
 from bench.machine import say, versions
@@ -22,6 +22,7 @@ from bench.standalone import MeasurementFailed, end_of_log, worker
 from bench.tables import markdown, marked
 from bench.topics import make
 from connect.kafka.broker import embedded as broker
+from connect.telemetry import processes as tree
 
 MINUTES = 5.0
 RATE = 20_000

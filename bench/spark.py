@@ -23,7 +23,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench import one, tree
+from bench import one
 from bench.document import Rows
 from bench.machine import say, versions
 from bench.part import Settings
@@ -32,6 +32,7 @@ from bench.tables import CPU, MEMORY, RATE, Figure, compare
 from bench.topics import produce
 from connect.jvm.jars import JarsUnavailable, resolve
 from connect.kafka.broker import embedded as broker
+from connect.telemetry import processes as tree
 
 PARTITIONS = 2
 BATCH = 1_000_000  # the connector's own default

@@ -14,12 +14,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
-from bench import tree
 from bench.machine import ROOT
 from bench.workers import HEAP, JVM_OPTIONS, stop
 from connect.jvm.jars import classpath
 from connect.jvm.java import find_java
 from connect.ports import free_port
+from connect.telemetry import processes as tree
 
 #: Seconds until a run is given up.
 WITHIN_S = 300.0

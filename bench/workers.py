@@ -9,11 +9,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import tree
 from bench.work import JAVA_UNCHANGED, OUR_UNCHANGED, PLUGINS, Work, write_properties
 from connect.jvm.jars import classpath
 from connect.jvm.java import find_java
 from connect.ports import free_port
+from connect.telemetry import processes as tree
 
 STOP_WITHIN = 30.0  # seconds until a worker that does not stop is killed
 

@@ -59,6 +59,8 @@ _SEEN: Final = (
     "connect_source_transaction_records",
     "connect_source_age_seconds",
     "connect_sink_age_seconds",
+    "connect_source_bytes_total",
+    "connect_sink_bytes_total",
     *(name for group in _MILLISECONDS.values() for name in group.values()),
     *(f"{FOR_KAFKA}{name}-total".replace("-", "_") for names in _RATES.values() for name in names),
 )
@@ -116,6 +118,12 @@ class TaskFigures:
         """The age of the oldest record lately, in seconds, when it was put or acknowledged; NaN when there was none."""
         with self._lock:
             return self._window(f"connect_{self._kind}_age_seconds").largest
+
+    @property
+    def bytes_rate(self) -> float:
+        """Bytes a second lately: of keys and values that a source sent, or of values that a sink consumed."""
+        with self._lock:
+            return self._window(f"connect_{self._kind}_bytes_total").rate
 
     def figures(self) -> Figures:
         """Everything as it is now."""

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import logging
-import os
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Final, Protocol
 from weakref import WeakKeyDictionary
 
@@ -23,6 +21,7 @@ from connect.plugins import CONVERTERS, PluginKind, Plugins
 from connect.settings.metrics_keys import JMX_REPORTER, MetricsOptions
 from connect.settings.raw import comma_separated
 from connect.storage import ConnectorStatus, State
+from connect.telemetry import processes
 from connect.telemetry.catalogue import DOCS, FOR_KAFKA, KAFKA, Naming, prometheus_name
 from connect.telemetry.exposition import families, text
 from connect.telemetry.metrics import Kind, Registry, Sample
@@ -32,12 +31,10 @@ from connect.worker.supervisor import TaskProcess
 
 log = logging.getLogger("connect.herder")
 
-#: How long what /proc says of a process is good for: it is not for nothing.
-_PROCESS_S: Final = 10.0
+#: How long what /proc says of a process's memory is good for: it is not for nothing.
+_MEMORY_S: Final = 10.0
 _STATES: Final = ("running", "paused", "failed", "unassigned", "destroyed", "restarting")
 _KINDS: Final = {(metric.group, metric.name): metric.kind for metric in KAFKA}
-
-_TICKS: Final = os.sysconf("SC_CLK_TCK")
 
 
 class MoreFigures(Protocol):
@@ -80,7 +77,7 @@ class WorkerMetrics:
             if name != JMX_REPORTER:
                 log.warning("metric.reporters: %s is not loaded. GET /metrics has all its metrics.", name)
         self._texts: WeakKeyDictionary[TaskProcess, dict[str, str]] = WeakKeyDictionary()
-        self._used: WeakKeyDictionary[TaskProcess, tuple[float, float | None, int | None]] = WeakKeyDictionary()
+        self._memory: WeakKeyDictionary[TaskProcess, tuple[float, int | None]] = WeakKeyDictionary()
 
     @property
     def worker_id(self) -> str:
@@ -112,7 +109,7 @@ class WorkerMetrics:
             connector = connector or {}
             connector["connect-worker-metrics"] = self._counts(name, tasks)
         return ConnectorMetrics(
-            connector, {number: {**self._task(task), **_ours(task)} for number, task in tasks.items()}
+            connector, {number: {**self._task(task), **self._ours(task)} for number, task in tasks.items()}
         )
 
     # Kafka's.
@@ -215,29 +212,40 @@ class WorkerMetrics:
             yield Sample("connect_worker_tasks", "gauge", {"state": state}, states[state])
 
     def _process(self, task: RunningTask, labels: dict[str, str]) -> Iterator[Sample]:
-        process = task.process
-        if process.ended.is_set():
-            return
-        now = time.monotonic()
-        until, cpu, pss = self._used.get(process, (0.0, None, None))
-        if now >= until:
-            cpu, pss = _cpu_seconds(process.pid), _pss_bytes(process.pid)
-            self._used[process] = (now + _PROCESS_S, cpu, pss)
+        cpu, pss = self._use(task.process)
         if cpu is not None:
             yield Sample("connect_task_cpu_seconds_total", "counter", labels, cpu)
         if pss is not None:
             yield Sample("connect_task_pss_bytes", "gauge", labels, pss)
 
+    def _use(self, process: TaskProcess) -> tuple[float | None, int | None]:
+        """Seconds of CPU and bytes of memory of a task's process; None of one that is gone."""
+        found = None if process.ended.is_set() else processes.look(process.pid)
+        if found is None:
+            return None, None
+        now = time.monotonic()
+        until, pss = self._memory.get(process, (0.0, None))
+        if now >= until:
+            pss = processes.pss(process.pid) or None
+            self._memory[process] = (now + _MEMORY_S, pss)
+        return found.cpu, pss
+
+    def _ours(self, task: RunningTask) -> Figures:
+        """What Kafka Connect does not have. On the page for Prometheus a sink's lag is that of its connector."""
+        cpu, pss = self._use(task.process)
+        lag = task.progress.lag
+        shown: dict[str, float | str] = {} if lag < 0 else {"lag": float(lag)}
+        shown["bytes-rate"] = task.figures.bytes_rate
+        if cpu is not None:
+            shown["cpu-seconds-total"] = cpu
+        if pss is not None:
+            shown["pss-bytes"] = float(pss)
+        return {"connect-task-metrics": shown}
+
 
 def _shown(sample: Sample) -> Sample:
     """What a plug-in writes into a label may be a secret (P8)."""
     return sample._replace(labels={name: redactor.redact(value) for name, value in sample.labels.items()})
-
-
-def _ours(task: RunningTask) -> Figures:
-    """What Kafka Connect does not have. On the page for Prometheus a sink's lag is that of its connector."""
-    lag = task.progress.lag
-    return {"connect-task-metrics": {"lag": float(lag)}} if lag >= 0 else {}
 
 
 def _samples(
@@ -255,27 +263,6 @@ def _samples(
 def _label(name: str) -> str:
     made = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in name)
     return f"_{made}" if made[:1].isdigit() or not made else made
-
-
-def _cpu_seconds(pid: int) -> float | None:
-    """The time that a process has spent on processors; None when it is gone."""
-    try:
-        # The name, in parentheses, may hold anything; utime and stime are the 12th and 13th field behind it.
-        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / _TICKS
-    except (OSError, ValueError, IndexError):
-        return None
-
-
-def _pss_bytes(pid: int) -> int | None:
-    """The memory of a process, what it shares with others divided among them; None when it is gone."""
-    try:
-        for line in Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines():
-            if line.startswith("Pss:"):
-                return int(line.split()[1]) * 1024
-    except (OSError, ValueError, IndexError):
-        pass
-    return None
 
 
 def about_task(plugins: Plugins, spec: TaskSpec, version: str | None) -> dict[str, str]:

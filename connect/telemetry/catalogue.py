@@ -259,7 +259,12 @@ OURS: Final[tuple[OwnMetric, ...]] = (
     OwnMetric(
         "connect_task_queue_bytes", "gauge", _TASK, "Bytes that a source has sent and that are not acknowledged."
     ),
-    OwnMetric("connect_task_cpu_seconds_total", "counter", _TASK, "CPU time of the task's process."),
+    OwnMetric(
+        "connect_task_cpu_seconds_total",
+        "counter",
+        _TASK,
+        "CPU time of the task's process, and of its children that ended.",
+    ),
     OwnMetric(
         "connect_task_pss_bytes",
         "gauge",

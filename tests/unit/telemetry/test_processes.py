@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from bench import tree
+from connect.telemetry import processes as tree
 
 # A child that ends after it burnt CPU, one that lives on in memory, and one that its parent no longer knows.
 FAMILY = """
