@@ -31,6 +31,7 @@ COMMANDS = {
     # From here on for a cluster that runs.
     "list": "list the connectors of a running cluster",
     "status": "show the state of connectors and tasks, once or at every change",
+    "top": "watch what every task does, as in htop: records, lag, CPU, memory",
     "ui": "serve the operations page for any cluster, of Java workers too",
     "get": "show the configuration of a connector",
     "describe": "show all about a connector: state, tasks, topics, configuration, traces",

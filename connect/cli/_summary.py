@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from connect.cli._table import COLOURS
+from connect.cli._table import COLOURS, fitted
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +70,7 @@ def _line(summary: Summary, names: int, states: int, columns: int, *, colour: bo
     rate, records, lag, errors = summary.figures
     state = f"{summary.state_in_words:{states}}"
     figures = f"{rate:>20}  {records:>20}  {lag:>12}  {errors}"
-    text = f"{summary.name:{names}}  {state}  {summary.reason or figures}".rstrip()
-    # The last column stays free: writing there may break the line.
-    text = text if len(text) < columns else f"{text[: columns - 2]}…"
+    text = fitted(f"{summary.name:{names}}  {state}  {summary.reason or figures}".rstrip(), columns)
     if not colour:
         return text
     start, end = names + 2, min(names + 2 + len(summary.state), len(text))

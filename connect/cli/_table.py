@@ -56,3 +56,8 @@ def shows_colours() -> bool:
 def plain(text: str) -> str:
     """On one line, without characters that a terminal would obey."""
     return "".join(char if char.isprintable() else " " for char in text)
+
+
+def fitted(text: str, columns: int) -> str:
+    """Cut to a terminal's width. The last column stays free: writing there may break the line."""
+    return text if len(text) < columns else f"{text[: columns - 2]}…"

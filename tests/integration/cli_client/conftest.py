@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
@@ -116,3 +117,31 @@ def connect(tmp_path: Path, worker: tuple[str, bool]) -> Iterator[Commands]:
     yield commands
     if names := [one["name"] for one in commands.json("list")]:
         commands("delete", "--yes", *names)
+
+
+@pytest.fixture
+def name() -> str:
+    """Of a connector."""
+    return f"lines-{uuid.uuid4().hex[:8]}"
+
+
+@pytest.fixture
+def source(connect: Commands, name: str) -> str:
+    """A file of a source that reads three lines."""
+    (connect.folder / "in.txt").write_text("one\ntwo\nthree\n")
+    config = {"connector.class": "FileStreamSource", "topic": name, "file": str(connect.folder / "in.txt")}
+    return connect.write("source.json", {"name": name, "config": config})
+
+
+def states(connect: Commands, name: str) -> tuple[str, list[str]] | None:
+    """Of a connector and of its tasks; None where it is not known yet."""
+    found = connect.run("status", name, "--json")
+    if found.returncode and not found.stdout:
+        return None
+    (status,) = json.loads(found.stdout)
+    return status["connector"]["state"], [task["state"] for task in status["tasks"]]
+
+
+def running(connect: Commands, name: str) -> None:
+    """Wait until it and its task run."""
+    connect.until(lambda: states(connect, name) == ("RUNNING", ["RUNNING"]))

@@ -8,38 +8,14 @@ import signal
 import subprocess
 import urllib.error
 import urllib.request
-import uuid
 
 import pytest
+
+from tests.integration.cli_client.conftest import running, states
 
 pytestmark = pytest.mark.slow
 
 SINK = "org.apache.kafka.connect.file.FileStreamSinkConnector"
-
-
-@pytest.fixture
-def name():
-    return f"lines-{uuid.uuid4().hex[:8]}"
-
-
-@pytest.fixture
-def source(connect, name):
-    """A file of a source that reads three lines."""
-    (connect.folder / "in.txt").write_text("one\ntwo\nthree\n")
-    config = {"connector.class": "FileStreamSource", "topic": name, "file": str(connect.folder / "in.txt")}
-    return connect.write("source.json", {"name": name, "config": config})
-
-
-def states(connect, name):
-    found = connect.run("status", name, "--json")
-    if found.returncode and not found.stdout:
-        return None
-    (status,) = json.loads(found.stdout)
-    return status["connector"]["state"], [task["state"] for task in status["tasks"]]
-
-
-def running(connect, name):
-    connect.until(lambda: states(connect, name) == ("RUNNING", ["RUNNING"]))
 
 
 def stopped(connect, name):
