@@ -9,29 +9,30 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-#: What stands where a secret was, in messages and wherever configurations are shown.
+#: Replaces a secret in messages and wherever configurations are shown.
 MASK: Final = "[hidden]"
 
-_DEEPEST: Final = 20  # of a chain of errors, which may be a circle
+_DEEPEST: Final = 20  # a chain of errors may be circular
 
 
 class ConnectError(Exception):
     """Something failed for good. A task that raises it is FAILED and shows the error in its status."""
 
-    #: Its message is made for users: the command line prints it without a traceback.
+    #: The message is meant for users: the command line prints it without a traceback.
     user_message = True
 
 
 class RetriableError(ConnectError):
-    """Something failed that may pass: the runtime waits and hands the same work in again.
+    """Something failed that may be temporary: the runtime waits and tries the same work again.
 
     From `SinkTask.put`: the same batch again. From `SourceTask.poll`: polled again. From a converter or a
     transformation: again as long as `errors.retry.timeout` allows.
 
     Args:
         args: the message: what failed, and why. It is shown in the task's status while that lasts.
-        waits_for: what is away: a database, a host. Tasks that wait for the same meet one outage, which is logged once
-            at its beginning and once at its end; without it, those that say the same, whatever the numbers in it.
+        waits_for: what does not answer: a database, a host. Tasks that wait for the same thing share one outage, which
+            is logged once at its beginning and once at its end. Without it, tasks with the same message share one,
+            whatever the numbers in the message.
     """
 
     def __init__(self, *args: object, waits_for: str | None = None) -> None:
@@ -51,7 +52,7 @@ class ConfigError(ConnectError):
     """A configuration value is missing or wrong.
 
     Args:
-        key: the configuration key that is at fault.
+        key: the configuration key.
         message: what is wrong with it and what to write instead. Never the value of a secret.
     """
 
@@ -62,13 +63,13 @@ class ConfigError(ConnectError):
 
 
 class PluginNotFoundError(ConnectError):
-    """No plug-in has this name; the message lists the ones that come near."""
+    """No plug-in has this name; the message lists similar names."""
 
 
 class NotInstalledError(ConnectError):
     """A library or a program that the configuration asks for is not on this machine. The message says what to install.
 
-    As with a wrong configuration, no restart is tried: nothing changes before somebody installs it.
+    As with a wrong configuration, there is no automatic restart: nothing changes until somebody installs it.
     """
 
 
@@ -77,19 +78,19 @@ class FencedError(ConnectError):
 
 
 def one_line(error: object) -> str:
-    """What an error says, without its line breaks; its name where it says nothing."""
+    """An error's message without line breaks; the name of its class when the message is empty."""
     return " ".join(str(error).split()) or type(error).__name__
 
 
 def cause_of(error: BaseException) -> BaseException | None:
-    """What it was raised from; else what was being handled as it was raised, unless that is hidden (`from None`)."""
+    """The error it was raised from; else the one being handled when it was raised, unless hidden (`from None`)."""
     if error.__cause__ is not None or error.__suppress_context__:
         return error.__cause__
     return error.__context__
 
 
 def chain_of(error: BaseException | None) -> Iterator[BaseException]:
-    """An error, its cause, the cause's cause: 20 at most."""
+    """An error, its cause, the cause's cause and so on, 20 at most."""
     for _ in range(_DEEPEST):
         if error is None:
             return

@@ -1,6 +1,6 @@
 """Sends HTTP requests with Python's own library: one over a connection of its own, or many over kept ones.
 
-No redirection is followed: it would carry a login elsewhere. What an answer means is for who asks to say.
+Redirects are not followed: they could send credentials to another server. The caller judges the response's status.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 from connect.errors import ConnectError
 
-#: Of an answer, unless who asks wants less. What is longer is no answer: it would fill this process's memory.
+#: The default limit of a response. A longer one is an error: it would fill this process's memory.
 MOST_BYTES: Final = 256 << 20
 _IDEMPOTENT: Final = frozenset({"GET", "HEAD", "PUT", "DELETE", "OPTIONS"})
 
 
 class NoAnswerError(ConnectError):
-    """A server has no answer to a request, or none that is HTTP. The message shows neither a login nor a query.
+    """A server did not respond to a request, or not with HTTP. The message shows neither credentials nor the query.
 
     Attributes:
-        reason: what the connection ended with.
+        reason: the error that ended the connection.
     """
 
     def __init__(self, method: str, address: str, reason: Exception) -> None:
@@ -36,7 +36,7 @@ class NoAnswerError(ConnectError):
 
 
 class Answer(NamedTuple):
-    """What a server answers, whatever its status."""
+    """A server's response, whatever its status."""
 
     status: int
     headers: list[tuple[str, str]]
@@ -55,21 +55,21 @@ def exchange(
     proxy: str | None = None,
     most_bytes: int = MOST_BYTES,
 ) -> Answer:
-    """Send a request and read its answer. A user and password in the URL are left out.
+    """Send a request and read the response. A user and password in the URL are not sent.
 
     Args:
-        method: of HTTP.
+        method: the HTTP method.
         url: http:// or https://.
         body: None sends none.
-        headers: besides those that say how long the body is and where the request goes.
-        timeout: seconds in which the server may be silent.
-        connect_timeout: seconds for the connection, if less.
-        tls: for https; without it whom Python trusts.
-        proxy: `http://host:port`, also with a login, see `machine_proxy`; None asks the server itself.
-        most_bytes: of the answer.
+        headers: in addition to Host and Content-Length.
+        timeout: seconds to wait for each read or write.
+        connect_timeout: seconds to wait for the connection, if less.
+        tls: for https; default: the certificate authorities that Python trusts.
+        proxy: `http://host:port`, optionally with user and password, see `machine_proxy`; None connects directly.
+        most_bytes: limit of the response body.
 
     Raises:
-        NoAnswerError: there was none.
+        NoAnswerError: there was no response.
     """
     route = _Route(url, proxy)
     connection: HTTPConnection | None = None
@@ -256,12 +256,12 @@ class _Route:
 
 
 def basic(user_info: str) -> str:
-    """The header Authorization for `user:password`."""
+    """The Authorization header for `user:password`."""
     return "Basic " + base64.b64encode(user_info.encode()).decode()
 
 
 def machine_proxy(url: str) -> str | None:
-    """The proxy for a URL by this machine's variables (https_proxy, no_proxy), if any."""
+    """The proxy for a URL from the environment variables https_proxy and no_proxy, if any."""
     from urllib.request import getproxies, proxy_bypass
 
     parts = urlsplit(url)
@@ -270,12 +270,12 @@ def machine_proxy(url: str) -> str | None:
 
 
 def words(reason: Exception) -> str:
-    """What is wrong with a connection."""
+    """A short text for the error of a connection."""
     return getattr(reason, "strerror", None) or str(reason) or type(reason).__name__
 
 
 def _content(response: HTTPResponse, most_bytes: int) -> bytes:
-    # Asked for a number of bytes it would take an end that comes too early for one.
+    # read() with a number of bytes would accept a body that is cut off.
     known = response.length is not None and response.length <= most_bytes
     content = response.read() if known else response.read(most_bytes + 1)
     if len(content) > most_bytes:
@@ -284,7 +284,7 @@ def _content(response: HTTPResponse, most_bytes: int) -> bytes:
 
 
 def _proxy(proxy: str) -> tuple[SplitResult, dict[str, str]]:
-    """Where a proxy is, and the headers that log in to it."""
+    """A proxy's address, and the headers that log in to it."""
     parts = urlsplit(proxy if "://" in proxy else f"//{proxy}")
     if not parts.username:
         return parts, {}

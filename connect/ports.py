@@ -13,14 +13,14 @@ _TRIES = 100
 
 
 def free_port() -> int:
-    """A port on which nobody listens now, and that stays its owner's while that one restarts.
+    """A port on which nobody listens, and which a server can take again after a restart.
 
-    The kernel gives the ports of one range to outgoing connections. A server of such a port that is away for a moment
-    may find it taken by any connection, even by one that a client of its own tries to make to it (RFC 9293, 3.5:
-    simultaneous open). So it is one of the ports below that range.
+    The kernel gives ports of one range to outgoing connections. A server that restarts on such a port may find it taken
+    by any connection, even by that of its own client (RFC 9293, 3.5: simultaneous open). So we choose one below that
+    range.
 
     Raises:
-        OSError: no port can be had.
+        OSError: no port is free.
     """
     outgoing = _first_outgoing()
     if outgoing - _FIRST >= _ENOUGH:
@@ -34,10 +34,10 @@ def free_port() -> int:
 
 
 def is_free(port: int) -> bool:
-    """Whether a server can listen there now. Connections of a former one that linger do not take the port.
+    """Whether a server can listen there now. Lingering connections of a former server do not block the port.
 
     Raises:
-        OSError: it cannot be used, for another reason than that it is taken.
+        OSError: it cannot be used, for a reason other than being taken.
     """
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -52,7 +52,7 @@ def is_free(port: int) -> bool:
 
 
 def _first_outgoing() -> int:
-    """The first port that outgoing connections get: of Linux as it is set, elsewhere what IANA gives (RFC 6335)."""
+    """The first port of outgoing connections: as Linux is configured, elsewhere IANA's range (RFC 6335)."""
     try:
         return int(_OUTGOING.read_text(encoding="ascii").split()[0])
     except (OSError, ValueError, IndexError):

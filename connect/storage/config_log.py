@@ -1,6 +1,6 @@
-"""The configurations of a worker or a cluster: a state that follows a log, and changes that are written to it.
+"""The configurations of a worker or a pool: a state that follows a log, and changes that are written to it.
 
-In a cluster the log is a topic; a worker that is alone has it in memory, and what it says ends with the worker.
+In a pool the log is a topic. A standalone worker keeps it in memory, and it ends with the worker.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from connect.storage.config_state import ConfigReader, ConfigState, Event, Recor
 
 log = logging.getLogger("connect.storage")
 
-#: Told of each event after the state holds it, one after another; must not block.
+#: Called with each event once the state includes it, one after another; must not block.
 Listener = Callable[[Event], None]
 
 _WRITE_S = 30.0
@@ -26,8 +26,8 @@ _WRITE_S = 30.0
 class ConfigLog(ABC):
     """What users want, as it was written. Safe to use from many threads.
 
-    Changes are written by whoever is the leader, and count when they come back: what a worker does follows from what
-    it read, never from what it wrote.
+    Only the leader writes changes. They count once they have been read back: a worker acts on what it read, never on
+    what it wrote.
 
     Attributes:
         writers: how many changes, of different connectors, may be written at the same time.
@@ -40,12 +40,12 @@ class ConfigLog(ABC):
 
     @property
     def state(self) -> ConfigState:
-        """What holds now."""
+        """The current state."""
         return self._reader.state
 
     @abstractmethod
     def start(self, listener: Listener) -> None:
-        """Read everything, of which the listener is not told, and follow from there. Raises `ConnectError`."""
+        """Read everything, without calling the listener, and follow from there. Raises `ConnectError`."""
 
     @abstractmethod
     def read_to_end(self, timeout: float) -> ConfigState:
@@ -53,22 +53,22 @@ class ConfigLog(ABC):
 
     @abstractmethod
     def claim(self) -> None:
-        """Become the only one who may write. Raises `ConnectError`; may be called again."""
+        """Become the only writer. Raises `ConnectError`; may be called again."""
 
     @property
     @abstractmethod
     def claimed(self) -> bool:
-        """Whether we may write. A failed write can end it: then whoever still leads claims once more."""
+        """Whether this worker may write. A failed write can end it; a worker that still leads then claims again."""
 
     @abstractmethod
     def close(self, within: float = 2.0) -> None:
-        """Stop following, in so many seconds at most."""
+        """Stop following, within this many seconds."""
 
-    # Changes. Each returns when it is durable, as far as the log is, and our own state has it; raises ConnectError.
+    # Changes. Each returns when it is durable (as far as the log is) and in `state`; raises ConnectError.
 
     def put_connector(self, name: str, config: Mapping[str, str], target: Target | None = None) -> None:
-        """Create a connector, or give it another configuration; and say what it is to do."""
-        # The target first: nobody may start a connector that is to be created paused.
+        """Create a connector or change its configuration, and optionally set its target state."""
+        # The target first: no worker may start a connector that is created paused.
         records = [] if target is None else [config_state.target_record(name, target)]
         self._write([*records, config_state.connector_record(name, config)])
 
@@ -77,48 +77,48 @@ class ConfigLog(ABC):
         self._write(config_state.removal_records(name))
 
     def put_tasks(self, name: str, configs: Sequence[Mapping[str, str]]) -> None:
-        """Say what a connector's tasks are: all of them at once (P4)."""
+        """Set the configurations of a connector's tasks, all of them at once (P4)."""
         *tasks, commit = config_state.task_records(name, list(configs))
-        # One by one: no commit record may stand where a configuration is missing because Kafka did not take it.
+        # Separately: there must be no commit record when Kafka has refused one of the configurations.
         self._write(tasks, awaited=False)
         self._write([commit])
 
     def put_target(self, name: str, target: Target) -> None:
-        """Say what a connector is to do."""
+        """Set a connector's target state."""
         self._write([config_state.target_record(name, target)])
 
     def put_restart(self, request: RestartRequest) -> None:
-        """Ask for a restart."""
+        """Request a restart."""
         self._write([config_state.restart_record(request)])
 
     def put_session_key(self, key: SessionKey) -> None:
-        """Hand out a new session key."""
+        """Publish a new session key."""
         self._write([config_state.session_key_record(key)])
 
     def put_fencing(self, name: str, tasks: int) -> None:
-        """Say that the producers of so many tasks are fenced."""
+        """Record that the producers of this many tasks are fenced."""
         self._write([config_state.fencing_record(name, tasks)])
 
     def put_logger_level(self, namespace: str, level: str) -> None:
-        """Have all workers log a namespace at this level. Anybody may ask for that, also who does not lead."""
+        """Have all workers log a namespace at this level. Any worker may write this, not only the leader."""
         self._write([config_state.logger_record(namespace, level)], unclaimed=True)
 
     @abstractmethod
     def _write(self, records: Sequence[Record], *, unclaimed: bool = False, awaited: bool = True) -> None:
-        """Write records, and read them where that is awaited."""
+        """Write records; with `awaited`, return once they have been read back."""
 
 
 class TopicConfigLog(ConfigLog):
-    """The configurations of a cluster.
+    """The configurations of a pool.
 
     Args:
         topic: `config.storage.topic`.
         clients: Java's client settings of the worker.
-        shape: of the topic, with one partition.
-        transactional_id: with exactly-once sources only the leader may write, which is what `claim` makes us.
+        shape: how the topic is created, with one partition.
+        transactional_id: with exactly-once sources only the leader may write; `claim` fences the others.
     """
 
-    writers = 1  # what comes in a transaction comes alone
+    writers = 1  # a transaction holds one change
 
     def __init__(
         self, topic: str, clients: Mapping[str, str], shape: TopicShape, transactional_id: str | None = None
@@ -158,7 +158,7 @@ class TopicConfigLog(ConfigLog):
 
 
 class MemoryConfigLog(ConfigLog):
-    """The configurations of a worker that is alone. They last as long as it does, and nobody waits for them."""
+    """The configurations of a standalone worker. They last as long as the worker; writes are immediate."""
 
     writers = 32
     claimed = True
@@ -170,17 +170,17 @@ class MemoryConfigLog(ConfigLog):
         self._lock = threading.RLock()
 
     def start(self, listener: Listener) -> None:
-        """See `ConfigLog.start`. The listener is called by whoever writes."""
+        """See `ConfigLog.start`. The listener is called by the thread that writes."""
         self._listener = listener
 
     def read_to_end(self, timeout: float) -> ConfigState:
         return self.state
 
     def claim(self) -> None:
-        """Nobody else writes."""
+        """There is no other writer."""
 
     def close(self, within: float = 2.0) -> None:
-        """There is nothing to let go of."""
+        """There is nothing to release."""
 
     def _write(self, records: Sequence[Record], *, unclaimed: bool = False, awaited: bool = True) -> None:
         with self._lock:

@@ -1,9 +1,8 @@
-"""What the config topic says: connectors, tasks, target states, session key. Pure: records in, state and events out.
+"""What the config topic holds: connectors, tasks, target states, session key. Pure: records in, state and events out.
 
-A worker acts on a connector's task configurations only from their commit record on (P4). A commit counts for what was
-written since the one before it, and never for older configurations: compaction may have taken a part of the set, and
-half of one set with half of another is what nobody asked for. Then the connector is inconsistent until the leader
-writes its tasks anew.
+A worker acts on a connector's task configurations only from their commit record on (P4). A commit covers what was
+written since the previous commit, never older configurations: compaction may have removed part of the set, and a mix
+of two sets was never configured. In that case the connector is inconsistent until the leader rewrites its tasks.
 
 Keys and values are those of Kafka Connect's KafkaConfigBackingStore: schemaless JSON.
 """
@@ -32,7 +31,7 @@ FENCING = "tasks-fencing-"
 SESSION_KEY = "session-key"
 
 Target = Literal["STARTED", "PAUSED", "STOPPED"]
-_UNSAID: Final[Target] = "STARTED"
+_DEFAULT_TARGET: Final[Target] = "STARTED"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +41,7 @@ class SessionKey:
     Attributes:
         key: its bytes.
         algorithm: as Java names it, such as HmacSHA256.
-        created_ms: when.
+        created_ms: milliseconds since the epoch.
     """
 
     key: bytes = field(repr=False)
@@ -61,20 +60,20 @@ class RestartRequest:
 
 @dataclass(frozen=True, slots=True)
 class ConfigState:
-    """What holds after the records up to an offset. Replaced, never changed.
+    """The state after the records up to an offset. Replaced, never changed.
 
     Attributes:
         offset: after the last record.
         connectors: configurations by name.
         written: the offset of each connector's configuration.
-        targets: what users want the connectors to do. May name one that is not there: read it with `target`.
+        targets: the connectors' target states. May name a connector that does not exist: read it with `target`.
         task_counts: how many tasks a connector has, from its last commit record. None before the first.
-        tasks: committed configurations by connector and number.
-        commits: the offset of a connector's last commit record: another one, another generation of its tasks.
-        applied: the configuration that a connector had when its tasks were committed: they were cut for that one.
-        inconsistent: connectors whose committed tasks are not all here.
-        fencing: with exactly-once sources, for how many tasks a connector's producers may live. Outlives the connector:
-            so may they.
+        tasks: committed configurations by connector and task number.
+        commits: the offset of a connector's last commit record. A new one means a new generation of tasks.
+        applied: the connector configuration for which the tasks were committed.
+        inconsistent: connectors some of whose committed tasks are missing.
+        fencing: with exactly-once sources, how many tasks of a connector may still have producers. Kept when the
+            connector is deleted, because its producers may outlive it.
         pending_fencing: connectors whose tasks must not start before they are fenced.
         session_key: see `SessionKey`.
     """
@@ -93,8 +92,8 @@ class ConfigState:
     session_key: SessionKey | None = None
 
     def target(self, connector: str) -> Target:
-        """What a user wants a connector to do; STARTED unless it was said."""
-        return self.targets.get(connector, _UNSAID)
+        """The target state of a connector; STARTED unless a user set another."""
+        return self.targets.get(connector, _DEFAULT_TARGET)
 
     def task_ids(self, connector: str) -> list[int]:
         """The numbers of a connector's committed tasks; none while it is inconsistent."""
@@ -105,10 +104,10 @@ class ConfigState:
         return [self.tasks[connector, number] for number in self.task_ids(connector)]
 
     def to_cut(self, connector: str) -> bool:
-        """Whether a connector's tasks have to be written anew, even if they are the same.
+        """Whether a connector's tasks have to be rewritten, even if they are the same.
 
-        They were committed before its configuration was, or not all of them are here. Once compaction has gone over
-        it, nobody could tell the first from tasks of an older configuration.
+        They were committed before its configuration was written, or some of them are missing. After compaction, the
+        first case looks the same as tasks of an older configuration.
         """
         outdated = self.commits.get(connector, -1) < self.written.get(connector, -1)
         return outdated or connector in self.inconsistent
@@ -119,7 +118,7 @@ class ConfigState:
 
 @dataclass(frozen=True, slots=True)
 class ConnectorChanged:
-    """A connector was created or has another configuration."""
+    """A connector was created, or its configuration changed."""
 
     connector: str
 
@@ -133,14 +132,14 @@ class ConnectorRemoved:
 
 @dataclass(frozen=True, slots=True)
 class TasksCommitted:
-    """A connector's tasks are what its last commit record says."""
+    """A connector's tasks were committed."""
 
     connector: str
 
 
 @dataclass(frozen=True, slots=True)
 class TargetChanged:
-    """A user wants a connector to do something else."""
+    """A user changed a connector's target state."""
 
     connector: str
 
@@ -152,14 +151,14 @@ class SessionKeyChanged:
 
 @dataclass(frozen=True, slots=True)
 class RestartAsked:
-    """A user wants a restart. Happens once, with its record; there is nothing to remember."""
+    """A user requested a restart. It happens once, when the record is read; the state does not keep it."""
 
     request: RestartRequest
 
 
 @dataclass(frozen=True, slots=True)
 class LoggerChanged:
-    """All workers are to log a namespace at another level (KIP-976)."""
+    """All workers change the log level of a namespace (KIP-976)."""
 
     namespace: str
     level: str
@@ -178,11 +177,11 @@ Event = (
 
 @dataclass(slots=True)
 class _Draft:
-    """A `ConfigState` that changes with each record, and what only its next records need.
+    """A `ConfigState` that changes with each record, and what is needed to read the next ones.
 
     Attributes:
-        deferred: task configurations that are written, but not committed: no one acts on these.
-        orphans: connectors that were not there when tasks of theirs were committed.
+        deferred: task configurations that are written, but not committed. No worker acts on them.
+        orphans: connectors that did not exist when their tasks were committed.
     """
 
     offset: int = 0
@@ -218,7 +217,7 @@ class _Draft:
 
 
 class ConfigReader:
-    """Takes the config topic's records in order. Not for several threads; `state` may be read from any."""
+    """Takes the config topic's records in order, from one thread. `state` may be read from any thread."""
 
     def __init__(self) -> None:
         self._draft = _Draft()
@@ -227,14 +226,14 @@ class ConfigReader:
 
     @property
     def state(self) -> ConfigState:
-        """What holds now. Made when it is asked for: thousands of records are read without a copy for each."""
+        """The current state. Built when it is read, so that not each of thousands of records costs a copy."""
         with self._lock:
             if self._state is None:
                 self._state = self._draft.state()
             return self._state
 
     def take(self, key: bytes | None, value: bytes | None, offset: int) -> Event | None:
-        """One record. What cannot be read is passed over with a warning, as Java's workers do."""
+        """Take one record. A record that cannot be read is skipped with a warning, as Java's workers do."""
         name = (key or b"").decode("utf-8", "replace")
         with self._lock:
             self._state = None
@@ -244,7 +243,7 @@ class ConfigReader:
                 return self._take(name, content)
             except (KeyError, TypeError, ValueError, RecursionError) as error:
                 reason = _reason(error)
-        log.warning("Record %d of the config topic, %.200s, is passed over: %.200s", offset, name, reason)
+        log.warning("Skipped record %d of the config topic, key %.200s: %.200s", offset, name, reason)
         return None
 
     def _take(self, name: str, content: dict[str, Any] | None) -> Event | None:
@@ -266,7 +265,7 @@ class ConfigReader:
             return self._commit(name.removeprefix(COMMIT), content)
         if name == SESSION_KEY:
             return self._session_key(content)
-        raise ValueError("it is of no known kind")
+        raise ValueError("its key is of no known kind")
 
     def _connector(self, name: str, content: dict[str, Any] | None) -> Event | None:
         draft = self._draft
@@ -288,13 +287,13 @@ class ConfigReader:
     def _target(self, name: str, content: dict[str, Any] | None) -> Event | None:
         draft = self._draft
         if content is None:
-            # The tombstone that goes with a connector's; its own brings the event.
+            # Follows the tombstone of the connector itself, which makes the event.
             draft.targets.pop(name, None)
             return None
         target = _text(content, "state" if content.get("state.v2") is None else "state.v2")
         if target not in get_args(Target):
-            raise ValueError(f"{target} is no target state")
-        before = draft.targets.get(name, _UNSAID)
+            raise ValueError(f"{target} is not a target state")
+        before = draft.targets.get(name, _DEFAULT_TARGET)
         draft.targets[name] = cast("Target", target)
         return TargetChanged(name) if name in draft.connectors and before != target else None
 
@@ -312,15 +311,15 @@ class ConfigReader:
         count = _count(content, "tasks")
         written = draft.deferred.pop(name, {})
         if name not in draft.connectors:
-            # What is left of a deleted connector; or compaction took an older configuration of one that comes later.
-            # Which of both cannot be known, so these tasks count for neither.
+            # These are leftovers of a deleted connector, or compaction removed an older configuration of a connector
+            # that comes later. The two look the same, so these tasks do not count.
             (draft.orphans.add if count else draft.orphans.discard)(name)
             return None
         if all(number in written for number in range(count)):
             draft.tasks[name] = [written[number] for number in range(count)]
             draft.inconsistent.discard(name)
         else:
-            log.info("The tasks of %s are not all in the config topic; they have to be written anew", name)
+            log.info("Some tasks of %s are missing from the config topic. The leader has to rewrite them", name)
             draft.tasks.pop(name, None)
             draft.inconsistent.add(name)
         draft.task_counts[name] = count
@@ -338,7 +337,7 @@ class ConfigReader:
     def _session_key(self, content: dict[str, Any] | None) -> Event | None:
         if content is None:
             return None
-        # Its bytes stay out of the log: an error of b64decode says nothing about them.
+        # The key stays out of the log: b64decode's error does not show it.
         key = base64.b64decode(_text(content, "key"), validate=True)
         created = _count(content, "creation-timestamp")
         self._draft.session_key = SessionKey(key, _text(content, "algorithm"), created)
@@ -351,7 +350,7 @@ Record = tuple[bytes, bytes | None]
 
 
 def connector_record(name: str, config: Mapping[str, str]) -> Record:
-    """Create a connector, or give it another configuration."""
+    """Create a connector, or change its configuration."""
     return _record(CONNECTOR + name, {"properties": {**config, "name": name}})
 
 
@@ -361,24 +360,24 @@ def removal_records(name: str) -> list[Record]:
 
 
 def target_record(name: str, target: Target) -> Record:
-    """Say what a connector is to do. Workers before KIP-875 read `state`, which knows no STOPPED."""
+    """Set a connector's target state. Workers before KIP-875 read `state`, which has no STOPPED."""
     return _record(TARGET_STATE + name, {"state": "PAUSED" if target == "STOPPED" else target, "state.v2": target})
 
 
 def task_records(name: str, configs: list[Mapping[str, str]]) -> list[Record]:
-    """A connector's tasks, with the commit record that makes them count."""
+    """A connector's tasks, and the commit record that puts them into effect."""
     tasks = [_record(f"{TASK}{name}-{number}", {"properties": dict(config)}) for number, config in enumerate(configs)]
     return [*tasks, _record(COMMIT + name, {"tasks": len(configs)})]
 
 
 def restart_record(request: RestartRequest) -> Record:
-    """Ask for a restart."""
+    """Request a restart."""
     content = {"include-tasks": request.include_tasks, "only-failed": request.only_failed}
     return _record(RESTART + request.connector, content)
 
 
 def session_key_record(key: SessionKey) -> Record:
-    """Hand out a new session key."""
+    """Publish a new session key."""
     text = base64.b64encode(key.key).decode()
     return _record(SESSION_KEY, {"key": text, "algorithm": key.algorithm, "creation-timestamp": key.created_ms})
 
@@ -389,7 +388,7 @@ def logger_record(namespace: str, level: str) -> Record:
 
 
 def fencing_record(name: str, tasks: int) -> Record:
-    """Say that the producers of so many tasks are fenced (KIP-618)."""
+    """Record that the producers of this many tasks are fenced (KIP-618)."""
     return _record(FENCING + name, {"task-count": tasks})
 
 
@@ -397,7 +396,7 @@ def _record(key: str, content: Mapping[str, Any]) -> Record:
     return key.encode(), to_json(content).encode()
 
 
-# Reading what others wrote, which may be anything.
+# Reading: other programs may have written anything.
 
 
 def _restart(name: str, content: dict[str, Any] | None) -> Event | None:
@@ -408,34 +407,34 @@ def _restart(name: str, content: dict[str, Any] | None) -> Event | None:
 
 def _object(content: Any) -> dict[str, Any]:
     if not isinstance(content, dict):
-        raise TypeError("its value is no JSON object")
+        raise TypeError("its value is not a JSON object")
     return content
 
 
 def _text(content: Mapping[str, Any], name: str) -> str:
     found = content[name]
     if not isinstance(found, str):
-        raise TypeError(f"{name} is no text")
+        raise TypeError(f"{name} is not a string")
     return found
 
 
 def _count(content: Mapping[str, Any], name: str) -> int:
     found = content[name]
     if not isinstance(found, int) or isinstance(found, bool) or found < 0:
-        raise TypeError(f"{name} is no whole number from 0 on")
+        raise TypeError(f"{name} is not a whole number of at least 0")
     return found
 
 
 def _task_of(name: str) -> tuple[str, int]:
     connector, _, number = name.rpartition("-")
     if not connector or not (number.isascii() and number.isdigit()):
-        raise ValueError("it does not end in a task's number")
+        raise ValueError("its key does not end in a task number")
     return connector, int(number)
 
 
 def _strings(properties: Any) -> dict[str, str]:
     if not isinstance(properties, dict):
-        raise TypeError("properties is no JSON object")
+        raise TypeError("properties is not a JSON object")
     return {
         key: value if isinstance(value, str) else to_json(value)
         for key, value in properties.items()
@@ -448,6 +447,6 @@ def _reason(error: Exception) -> str:
         case KeyError():
             return f"it has no {error.args[0]}"
         case json.JSONDecodeError() | UnicodeDecodeError() | RecursionError():
-            return "its value is no JSON"
+            return "its value is not JSON"
         case _:
             return str(error)

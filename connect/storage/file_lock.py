@@ -1,4 +1,4 @@
-"""One process at a time: a lock on a file that ends with its process, however that ends."""
+"""One process at a time: a lock on a file that ends with the process, even when it is killed."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import fcntl
 import os
 from pathlib import Path
 
-# A process does not exclude itself with this kind of lock, and would lose it by closing a second one.
+# This kind of lock does not exclude the process that holds it, which would lose it by closing the file a second time.
 _held: set[Path] = set()
 
 
 class Locked(Exception):
-    """Another process, or this one, holds the lock. `pid` is None when it could not be found out."""
+    """Another process, or this one, holds the lock. `pid` is None when it is unknown."""
 
     def __init__(self, pid: int | None) -> None:
         super().__init__(f"locked by process {pid}")
@@ -19,7 +19,7 @@ class Locked(Exception):
 
 
 class FileLock:
-    """Takes the lock, or raises `Locked`; OSError when the file cannot be made.
+    """Takes the lock, or raises `Locked`; OSError when the file cannot be created.
 
     A record lock, which a forked child does not inherit: a task that outlives its worker must not hold it.
     """
@@ -43,7 +43,7 @@ class FileLock:
         _held.add(self._path)
 
     def release(self) -> None:
-        """Let others have it. The file stays: to remove it would race with who opens it now."""
+        """Release the lock. The file stays: removing it would race with another process that opens it."""
         if self._path in _held:
             _held.discard(self._path)
             os.close(self._file)

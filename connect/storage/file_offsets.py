@@ -1,14 +1,14 @@
 """Offsets of a worker in standalone mode, in one file (`offset.storage.file.filename`).
 
-JSON text, an entry a line, so that a person can read and, while no worker runs, change it:
+JSON, one entry a line, so that a person can read it and, while no worker runs, edit it:
 
     {"format": "connect-offsets-1", "offsets": [
     [["orders",{"filename":"a.txt"}],{"position":21}]
     ]}
 
-A save writes a new file, forces it to the disk and renames it over the old one, which stays as `<file>.previous`: a
-crash leaves the one or the other. A Java worker's file is read and never changed: ours is then `<file>.connect`, and
-counts from then on.
+A save writes a new file, syncs it to disk and renames it over the old one, which stays as `<file>.previous`: a crash
+leaves one or the other. A Java worker's file is read and never changed. Our file is then `<file>.connect`, and is the
+one that is used from then on.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from connect.storage.offsets import MemoryOffsetStore, Offsets, OffsetStoreError
 
 _LOG = logging.getLogger(__name__)
 _FORMAT = "connect-offsets-1"
-_START_ANEW = "Restore it from a backup, or move it away: then every source starts from its beginning."
+_START_ANEW = "Restore it from a backup, or move it away to have every source start from its beginning."
 
 
 class FileOffsetStore(MemoryOffsetStore):
     """Offsets in a file that one worker owns while the store is open.
 
     Raises:
-        OffsetStoreError: the file belongs to a running worker, or cannot be read, or is no offset file.
+        OffsetStoreError: a running worker uses the file, or it cannot be read, or it is not an offset file.
     """
 
     def __init__(self, path: Path | str) -> None:
         super().__init__()
-        asked = Path(path).resolve()  # a rename would replace a symbolic link, not what it leads to
+        asked = Path(path).resolve()  # a rename would replace a symbolic link, not its target
         if not asked.parent.is_dir():
             raise OffsetStoreError(f"{asked}: the folder {asked.parent} does not exist. Create it.")
         self._file_lock = _lock(asked)
@@ -50,7 +50,7 @@ class FileOffsetStore(MemoryOffsetStore):
 
     @property
     def path(self) -> Path:
-        """The file that is written."""
+        """The file that offsets are written to."""
         return self._path
 
     def close(self) -> None:
@@ -68,7 +68,7 @@ class FileOffsetStore(MemoryOffsetStore):
             _sync_folder(self._path.parent)
         except OSError as error:
             raise OffsetStoreError(
-                f"{self._path}: offsets could not be stored ({error.strerror}). What was stored before is intact."
+                f"{self._path}: offsets could not be stored ({error.strerror}). The offsets stored before are intact."
             ) from error
 
 
@@ -82,15 +82,15 @@ def _lock(path: Path) -> FileLock:
         ) from error
     except OSError as error:
         raise OffsetStoreError(
-            f"{path}: this user may not write in the folder {path.parent} ({error.strerror})."
+            f"{path}: this user may not write to the folder {path.parent} ({error.strerror})."
         ) from error
 
 
 def _open(asked: Path) -> tuple[Path, Offsets]:
-    """The file to write, and what is stored."""
+    """The file to write, and the stored offsets."""
     ours = _beside(asked, ".connect")
     if ours.exists():
-        _LOG.info("Offsets are kept in %s, which a worker made beside %s.", ours, asked)
+        _LOG.info("Offsets are stored in %s, which a worker created beside %s.", ours, asked)
         return ours, _read_or_previous(ours)
     data = _bytes(asked)
     if not data.startswith(java_offsets.MAGIC):
@@ -98,8 +98,13 @@ def _open(asked: Path) -> tuple[Path, Offsets]:
     try:
         found = java_offsets.read(data)
     except java_offsets.NotOffsets as error:
-        raise OffsetStoreError(f"{asked}: this is a file of Java, but {error}. {_START_ANEW}") from error
-    _LOG.info("Took %d offsets from %s, a Java worker's file. It stays as it is; ours is %s.", len(found), asked, ours)
+        raise OffsetStoreError(f"{asked}: this is a serialized Java object, but {error}. {_START_ANEW}") from error
+    _LOG.info(
+        "Read %d offsets from %s, a Java worker's file, which stays unchanged. From now on offsets are stored in %s.",
+        len(found),
+        asked,
+        ours,
+    )
     return ours, _collect(found)
 
 
@@ -114,7 +119,7 @@ def _read_or_previous(path: Path) -> Offsets:
 
 
 def _previous(path: Path, damage: Exception) -> Offsets:
-    """What was stored before the file was damaged; it takes the file's place, which stays as `<file>.broken`."""
+    """The offsets of the save before. It replaces the damaged file, which stays as `<file>.broken`."""
     broken, previous, new = (_beside(path, suffix) for suffix in (".broken", ".previous", ".new"))
     try:
         found = _parse(previous.read_bytes())
@@ -124,10 +129,10 @@ def _previous(path: Path, damage: Exception) -> Offsets:
         new.replace(path)
     except (OSError, ValueError):
         raise OffsetStoreError(
-            f"{path}: this is no offset file, or a damaged one ({damage}). {_START_ANEW}"
+            f"{path}: this is not an offset file, or it is damaged ({damage}). {_START_ANEW}"
         ) from damage
     _LOG.warning(
-        "%s is damaged (%s). Going on from the save before: some records are read again. The damaged one is %s.",
+        "%s is damaged (%s). Continuing from the previous save: some records are read again. It is kept as %s.",
         path,
         damage,
         broken,
@@ -160,19 +165,19 @@ def _parse(data: bytes) -> Offsets:
     document = json.loads(data)
     form = document.get("format") if isinstance(document, dict) else None
     if form != _FORMAT:
-        raise ValueError(f"this is no offset file that this version reads (format {form})")
+        raise ValueError(f"this is not an offset file that this version can read (format {form})")
     return _collect(_entries(document.get("offsets")))
 
 
 def _entries(found: Any) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
     if not isinstance(found, list):
-        raise ValueError('"offsets" is no list')
+        raise ValueError('"offsets" is not a list')
     for entry in found:
         match entry:
             case [[str(connector), dict(partition)], dict(offset)]:
                 yield connector, partition, offset
             case _:
-                raise ValueError(f"this is no entry: {json.dumps(entry)}; write [[connector,{{partition}}],{{offset}}]")
+                raise ValueError(f"{json.dumps(entry)} is not an entry. Write [[connector,{{partition}}],{{offset}}]")
 
 
 def _collect(entries: Any) -> Offsets:
@@ -183,12 +188,12 @@ def _collect(entries: Any) -> Offsets:
 
 
 def _keep(path: Path, previous: Path) -> None:
-    """Let the file be found under a second name after it is replaced."""
+    """Keep the file under a second name when it is replaced."""
     previous.unlink(missing_ok=True)
     try:
         os.link(path, previous)
     except OSError:
-        pass  # the first save, or a file system without links: it is only for a file that others damage
+        pass  # the first save, or a file system without links: the copy only helps when the file is damaged
 
 
 def _sync_folder(folder: Path) -> None:

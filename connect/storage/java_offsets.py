@@ -1,4 +1,4 @@
-"""Reading the offset file of a Java worker in standalone mode: a serialised `HashMap<byte[], byte[]>`.
+"""Reads the offset file of a Java worker in standalone mode: a serialized `HashMap<byte[], byte[]>`.
 
 https://docs.oracle.com/en/java/javase/17/docs/specs/serialization/protocol.html
 """
@@ -32,7 +32,7 @@ def read(data: bytes) -> list[tuple[str, dict[str, Any], dict[str, Any]]]:
     try:
         return list(_offsets(_Stream(data).byte_map()))
     except (struct.error, IndexError):
-        raise NotOffsets("it ends too early") from None
+        raise NotOffsets("it is cut off") from None
 
 
 def _offsets(entries: list[tuple[bytes | None, bytes | None]]) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
@@ -56,7 +56,7 @@ class _Stream:
     def __init__(self, data: bytes) -> None:
         self._data = data
         self._at = len(MAGIC)
-        # Each class and object of the stream by its number: later ones may refer to it.
+        # Each class and object of the stream by its handle, to which later ones may refer.
         self._handles: list[Any] = []
 
     def byte_map(self) -> list[tuple[bytes | None, bytes | None]]:
@@ -75,7 +75,7 @@ class _Stream:
         (code,) = self._take(">B")
         if code == _NULL:
             return None
-        if code == _REFERENCE:  # the same array once more
+        if code == _REFERENCE:  # the same array again
             return self._referred(bytes)
         if code != _ARRAY:
             raise NotOffsets("it holds something other than bytes")
@@ -105,7 +105,7 @@ class _Stream:
                 raise NotOffsets(f"it holds a {name}")
             self._utf()
         self._expect(_END)
-        self._expect(_NULL)  # no parent that is serialised
+        self._expect(_NULL)  # no serialized superclass
         return name
 
     def _referred(self, kind: type[_T]) -> _T:

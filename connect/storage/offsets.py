@@ -1,8 +1,8 @@
-"""Where source connectors got to: what an offset store is, how its keys look, and a store in memory.
+"""Offsets of source connectors: the interface of an offset store, its keys, and a store in memory.
 
 A key is JSON without spaces, `["orders",{"filename":"a.txt"}]`, byte for byte as a Java worker writes it: a
-partition's entries in their own order. Two partitions with the same entries are the same partition in whatever order
-they are; Java takes them for two.
+partition's entries keep their order. Two partitions with the same entries are the same partition whatever the order;
+Java treats them as two.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ Offset = Mapping[str, Any]
 
 
 class OffsetStoreError(ConnectError):
-    """Offsets cannot be read or written: where, and what to do about it."""
+    """Offsets cannot be read or written. The message says where, and what to do."""
 
 
 class OffsetStore(ABC):
-    """Keeps for each source partition of each connector the offset from which reading goes on.
+    """Keeps the offset from which reading continues, for each source partition of each connector.
 
-    Safe to use from many threads. Partitions and offsets are flat: names with text, numbers, booleans, bytes or None.
-    Bytes come back as base64 text, as they do in Java.
+    Safe to use from many threads. Partitions and offsets are flat: names with strings, numbers, booleans, bytes or
+    None. Bytes are read back as base64 strings, as in Java.
 
     Source: Kafka Connect's OffsetBackingStore and OffsetStorageReader (KIP-26).
     """
 
     def start(self) -> None:  # noqa: B027 - most need no start
-        """Read what there is. Raises ConnectError."""
+        """Read the stored offsets. Raises ConnectError."""
 
     @abstractmethod
     def get(self, connector: str, partitions: Sequence[Partition]) -> list[Offset | None]:
@@ -49,7 +49,7 @@ class OffsetStore(ABC):
 
         Raises:
             OffsetStoreError: they could not be stored; nothing has changed.
-            DataError: a partition or an offset holds what JSON cannot say.
+            DataError: a partition or an offset holds a value that JSON cannot represent.
         """
 
     @abstractmethod
@@ -58,7 +58,7 @@ class OffsetStore(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of files and connections. Nothing is lost by not calling it."""
+        """Close files and connections. No offset is lost when this is not called."""
 
 
 def key(connector: str, partition: Partition) -> bytes:
@@ -67,7 +67,7 @@ def key(connector: str, partition: Partition) -> bytes:
 
 
 def identity(partition: Partition) -> str:
-    """The same for two partitions that are the same."""
+    """A string that is equal for equal partitions, whatever the order of their entries."""
     return to_json({name: partition[name] for name in sorted(partition)})
 
 
@@ -92,13 +92,15 @@ def to_json(value: Any) -> str:
             return "[" + ",".join(map(to_json, value)) + "]"
     raise DataError(
         f"A source partition or offset holds a {type(value).__name__}. "
-        "It may hold text, numbers, booleans, bytes and None."
+        "It may hold strings, numbers, booleans, bytes and None."
     )
 
 
 def _name(name: Any) -> str:
     if not isinstance(name, str):
-        raise DataError(f"A source partition or offset has the {type(name).__name__} {name} for a name. Use text.")
+        raise DataError(
+            f"A source partition or offset has the {type(name).__name__} {name} as a name. Names are strings."
+        )
     return _text(name)
 
 
@@ -106,8 +108,8 @@ def _text(text: str) -> str:
     return f'"{_ESCAPED.sub(_escape, text)}"'
 
 
-# What Java escapes: quotes, control characters, and what needs two of its characters. Half of such a pair is how Python
-# has a byte of a file name that is no text; it has to come back as it was.
+# What Java escapes: quotes, control characters and surrogate pairs. Python represents a byte of a file name that is not
+# text as a lone surrogate, which has to be read back unchanged.
 _ESCAPED = re.compile(r'["\\\x00-\x1f\ud800-\udfff\U00010000-\U0010ffff]')
 _SHORT = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
@@ -150,18 +152,18 @@ class MemoryOffsetStore(OffsetStore):
         pass
 
     def _save(self, offsets: Offsets) -> None:
-        """Make them durable before they count."""
+        """Make them durable before `get` returns them."""
 
 
 def updated(offsets: Offsets, connector: str, entries: Sequence[tuple[Partition, Offset | None]]) -> Offsets:
-    """The offsets with some of one connector's changed. Touches nothing that was there; raises DataError."""
+    """A copy of the offsets in which some of one connector's are changed. Raises DataError."""
     stored = dict(offsets.get(connector, {}))
     for partition, offset in entries:
         name = identity(partition)
         if offset is None:
             stored.pop(name, None)
         else:
-            # What comes back is what any store gives back: plain JSON, shared with nobody.
+            # As from any other store, `get` returns plain JSON that no caller shares.
             stored[name] = json.loads(to_json(partition)), json.loads(to_json(offset))
     changed = {**offsets, connector: stored}
     return {name: entries_of for name, entries_of in changed.items() if entries_of}

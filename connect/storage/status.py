@@ -1,4 +1,4 @@
-"""The state of every connector and task, and waiting for one."""
+"""The state of every connector and task, and listeners for changes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from connect.telemetry.redaction import Redactor, redactor
 
 
 class State(enum.Enum):
-    """What a connector or task does, by the names that the REST API shows."""
+    """The state of a connector or task, by the names that the REST API shows."""
 
     UNASSIGNED = "UNASSIGNED"
     RUNNING = "RUNNING"
@@ -25,13 +25,13 @@ class State(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class RestartNote:
-    """What becomes of something that FAILED, where restarts are automatic. Beside the state, for those who look for it.
+    """What happens to a FAILED connector or task where restarts are automatic. An addition to the state.
 
     Attributes:
         kind: of the error, see `connect.pipeline.error_kinds`.
-        restarts: how many there were within the policy's window.
-        at_ms: when it is restarted, in milliseconds since the epoch; None when it is not.
-        why: what of, or why not.
+        restarts: number of restarts within the policy's window.
+        at_ms: when it will be restarted, in milliseconds since the epoch; None when it will not.
+        why: what failed, or why there is no restart.
     """
 
     kind: str
@@ -55,16 +55,16 @@ class WaitNote:
 
 @dataclass(frozen=True, slots=True)
 class ConnectorStatus:
-    """How a connector is.
+    """The status of a connector.
 
     Attributes:
         connector: its name.
-        state: what it does.
-        worker_id: where, ``host:port``.
+        state: its state.
+        worker_id: the worker that runs it, ``host:port``.
         trace: why it FAILED, else None.
-        generation: of the group when this was said; 0 in standalone mode.
-        version: of the plug-in, None when it says none.
-        restart: when it FAILED, whether it is restarted by itself.
+        generation: of the group when this was written; 0 in standalone mode.
+        version: of the plug-in, None when it has none.
+        restart: when it FAILED, whether it is restarted automatically.
     """
 
     connector: str
@@ -78,12 +78,12 @@ class ConnectorStatus:
 
 @dataclass(frozen=True, slots=True)
 class TaskStatus:
-    """How a task is. The attributes are those of `ConnectorStatus`, and these.
+    """The status of a task. The attributes are those of `ConnectorStatus`, and these.
 
     Attributes:
         task: its number.
         stalled: why it moves nothing although it is RUNNING and there is work, else None.
-        waiting: what it waits for, a database or brokers that are away, else None.
+        waiting: what it waits for, such as a database or brokers that do not answer, else None.
     """
 
     connector: str
@@ -102,7 +102,7 @@ Status = ConnectorStatus | TaskStatus
 
 
 class MemoryStatusStore:
-    """Statuses that last as long as the worker. Safe to use from many threads. Traces are kept without secrets."""
+    """Statuses that last as long as the worker. Safe to use from many threads. Secrets in traces are masked."""
 
     def __init__(self, secrets: Redactor = redactor) -> None:
         self._secrets = secrets
@@ -113,7 +113,7 @@ class MemoryStatusStore:
         self._lock = threading.RLock()
 
     def put(self, status: Status) -> None:
-        """Replace what was known. Tells the listeners, in this thread."""
+        """Replace the status. Calls the listeners, in this thread."""
         if status.trace is not None:
             status = replace(status, trace=self._secrets.redact(status.trace))
         if isinstance(status, TaskStatus) and status.stalled is not None:
@@ -130,32 +130,32 @@ class MemoryStatusStore:
             listener(status)
 
     def start(self) -> None:
-        """Read what there is. Raises ConnectError."""
+        """Read the stored statuses. Raises ConnectError."""
 
     def close(self, within: float) -> None:
-        """Write what is under way, for so many seconds at most."""
+        """Finish writes that are under way, within this many seconds."""
 
     @property
     def deaf(self) -> Wait | None:
-        """Since when other workers are not heard, because no broker answers; None while they are."""
+        """The wait for brokers, during which statuses of other workers do not arrive; None while there is none."""
         return None
 
     def put_safe(self, status: Status) -> None:
-        """Put it unless another worker has spoken since. In memory there is only this one."""
+        """Put it unless another worker has written since. In memory there is only this worker."""
         self.put(status)
 
     def connector(self, name: str) -> ConnectorStatus | None:
-        """How a connector is, None when nothing is known."""
+        """The status of a connector, None when it is unknown."""
         with self._lock:
             return self._connectors.get(name)
 
     def connectors(self) -> list[str]:
-        """The names of all connectors of which something is known."""
+        """The names of all connectors that have a status, or whose tasks have one."""
         with self._lock:
             return sorted(self._connectors.keys() | self._tasks.keys())
 
     def tasks(self, connector: str) -> list[TaskStatus]:
-        """How the tasks of a connector are, in order of their numbers."""
+        """The statuses of a connector's tasks, in order of their numbers."""
         with self._lock:
             return [status for _, status in sorted(self._tasks.get(connector, {}).items())]
 
@@ -178,7 +178,7 @@ class MemoryStatusStore:
             self._connectors.pop(connector, None)
 
     def put_topic(self, connector: str, topic: str, task: int) -> None:
-        """A task used a topic (KIP-558)."""
+        """Note that a task used a topic (KIP-558)."""
         with self._lock:
             self._used.setdefault(connector, {})[topic] = None
 
@@ -188,12 +188,12 @@ class MemoryStatusStore:
             return sorted(self._used.get(connector, {}))
 
     def forget_topics(self, connector: str) -> None:
-        """Forget them."""
+        """Forget the topics that a connector used."""
         with self._lock:
             self._used.pop(connector, None)
 
     def listen(self, listener: Callable[[Status], None]) -> Callable[[], None]:
-        """Call with each status from now on; must be quick and not raise. Returns how to end that."""
+        """Call `listener` with each status from now on; it must be quick and not raise. Returns what ends it."""
         with self._lock:
             self._listeners.append(listener)
 

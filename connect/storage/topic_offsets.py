@@ -1,8 +1,8 @@
 """Source offsets in a compacted topic, byte for byte as Java's workers keep them.
 
-Two keys can spell the same source partition, with its entries in another order: a Java task wrote one, a Python task
-the other, and they lie in different partitions of the topic. The youngest counts, by the time of its record; what is
-stored from here goes under every spelling, so that each finds it.
+Two keys can spell the same source partition, with its entries in a different order: a Java task wrote one, a Python
+task the other, and they are in different partitions of the topic. The newest counts, by the timestamp of its record. We
+store an offset under every known spelling, so that each reader finds it.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from connect.storage.offsets import Offset, OffsetStore, OffsetStoreError, Parti
 
 log = logging.getLogger("connect.storage")
 
-#: Longer than a transaction lasts that nobody ends: Kafka aborts it after a minute.
+#: Longer than an abandoned transaction: Kafka aborts it after a minute.
 _READ_S = 85.0
 _WRITE_S = 30.0
 
 
 class _Entry(NamedTuple):
-    """What stands under one key."""
+    """The offset stored under one key."""
 
     partition: dict[str, Any]
     offset: dict[str, Any]
@@ -38,15 +38,15 @@ _Spellings = dict[bytes, _Entry]
 
 
 class TopicOffsetStore(OffsetStore):
-    """Offsets of all connectors of a cluster.
+    """Offsets of all connectors of a pool.
 
-    `get` and `all` first read the topic to its end, so they see what any worker has stored before. Entries of one `set`
-    are written one after the other: when it raises, some of them may be stored. Tasks write to the topic as well.
+    `get` and `all` first read the topic to its end, so they see what any worker has stored before. The entries of one
+    `set` are written one after another: when it raises, some of them may be stored. Tasks write to the topic as well.
 
     Args:
         topic: `offset.storage.topic`, or a connector's own `offsets.storage.topic`.
         clients: Java's client settings, see `CompactedLog`.
-        shape: of the topic.
+        shape: how the topic is created.
     """
 
     def __init__(self, topic: str, clients: Clients, shape: TopicShape) -> None:
@@ -64,7 +64,7 @@ class TopicOffsetStore(OffsetStore):
         with self._lock:
             stored = self._offsets.get(connector, {})
             found = [stored.get(identity(partition)) for partition in partitions]
-        return [dict(_youngest(spellings).offset) if spellings else None for spellings in found]
+        return [dict(_newest(spellings).offset) if spellings else None for spellings in found]
 
     def set(self, connector: str, entries: Sequence[tuple[Partition, Offset | None]]) -> None:
         values = [None if offset is None else to_json(offset).encode() for _, offset in entries]
@@ -76,14 +76,14 @@ class TopicOffsetStore(OffsetStore):
             raise OffsetStoreError(str(error)) from error
 
     def spellings(self, connector: str, partitions: Sequence[Partition]) -> list[list[bytes]]:
-        """The keys under which an offset of each partition is to be written, so that whoever reads it finds it.
+        """The keys under which to write the offset of each partition, so that every reader finds it.
 
         Raises:
             OffsetStoreError: the topic cannot be read.
             DataError: as in `set`.
         """
         written = [key(connector, partition) for partition in partitions]
-        self._catch_up(open_too=False)  # with the spellings that others have written
+        self._catch_up(open_too=False)  # for the spellings that other writers use
         with self._lock:
             stored = self._offsets.get(connector, {})
             known = [stored.get(identity(partition)) for partition in partitions]
@@ -92,15 +92,15 @@ class TopicOffsetStore(OffsetStore):
     def all(self, connector: str) -> list[tuple[Partition, Offset]]:
         self._catch_up()
         with self._lock:
-            found = [_youngest(spellings) for spellings in self._offsets.get(connector, {}).values()]
+            found = [_newest(spellings) for spellings in self._offsets.get(connector, {}).values()]
         return [(dict(entry.partition), dict(entry.offset)) for entry in found]
 
     def close(self) -> None:
         self._log.close()
 
     def _catch_up(self, *, open_too: bool = True) -> None:
-        # What a task that ended has committed must be seen by its successor, even while another's transaction is open:
-        # no record of a partition is seen before those that stand before it.
+        # A task must see what its predecessor committed, even while another task's transaction is open: a consumer that
+        # reads only committed records stops at the first open transaction of a partition.
         try:
             self._log.read_to_end(_READ_S, open_too=open_too)
         except ConnectError as error:
@@ -114,7 +114,9 @@ class TopicOffsetStore(OffsetStore):
                 raise TypeError("not a connector's name, its partition and an offset")
             name = identity(partition)
         except (ValueError, TypeError, RecursionError):
-            log.warning("Record %d-%d of the offsets topic is passed over", record.partition, record.offset)
+            log.warning(
+                "Skipped record %d-%d of the offsets topic: it is not an offset", record.partition, record.offset
+            )
             return
         assert record.key is not None
         with self._lock:
@@ -127,20 +129,20 @@ class TopicOffsetStore(OffsetStore):
                 del stored[name]
 
 
-def _youngest(spellings: _Spellings) -> _Entry:
-    # Of two that are of the same millisecond, the one that was read last.
+def _newest(spellings: _Spellings) -> _Entry:
+    # Of two with the same timestamp, the one that was read last.
     return max(reversed(spellings.values()), key=lambda entry: entry.timestamp)
 
 
 class LayeredOffsetStore(OffsetStore):
-    """A connector's own topic over another store: what its topic knows counts, the other answers for the rest.
+    """A connector's own topic over another store: an offset in its own topic counts, the other store has the rest.
 
-    A connector that gets `offsets.storage.topic` goes on from what the shared topic has of it; one that loses the key
-    goes on from what was written to the shared topic besides (KIP-618).
+    A connector that is given `offsets.storage.topic` continues from its offsets in the shared topic. One that loses the
+    key also continues from the shared topic, to which its offsets were written as well (KIP-618).
 
     Args:
         own: the connector's topic; closed with this store.
-        shared: below it; not closed.
+        shared: the store below; not closed.
     """
 
     def __init__(self, own: TopicOffsetStore, shared: OffsetStore) -> None:
@@ -155,14 +157,14 @@ class LayeredOffsetStore(OffsetStore):
     def set(self, connector: str, entries: Sequence[tuple[Partition, Offset | None]]) -> None:
         forgotten = [(partition, offset) for partition, offset in entries if offset is None]
         if forgotten:
-            # Below first: what is forgotten above must not shine through from there.
+            # Below first: once forgotten above, an offset must not be read from there.
             self._shared.set(connector, forgotten)
         self.own.set(connector, entries)
         kept = [(partition, offset) for partition, offset in entries if offset is not None]
         try:
             self._shared.set(connector, kept)
         except OffsetStoreError as error:
-            log.warning("Offsets of %s are in its own topic, but not in the shared one: %s", connector, error)
+            log.warning("Offsets of %s were stored in its own topic, but not in the shared one: %s", connector, error)
 
     def all(self, connector: str) -> list[tuple[Partition, Offset]]:
         found = {identity(partition): (partition, offset) for partition, offset in self._shared.all(connector)}

@@ -1,14 +1,12 @@
 """States of connectors and tasks, and the topics they use, in a compacted topic as Java's workers keep them.
 
-A worker writes the states of what it runs; everyone reads them all. A state that an older generation of the group
-wrote must not hide a newer one: before a state that ends something (a task that stopped) is written, it is looked at
-who wrote last.
+A worker writes the states of what it runs, and reads all states. A state from an older generation of the group must not
+hide a newer one: before a worker writes a state that ends something (a task that stopped), it checks who wrote last.
 
-What this worker says is known to it at once, and comes back from the topic later. What came before it in the topic must
-not hide it meanwhile, so each key is followed to the offset of our own last word.
+What this worker writes is visible to it at once, and is read back from the topic later. Older records in the topic must
+not hide it meanwhile, so records of a key are skipped up to the offset of our own last write.
 
-Beside Java's fields a state may have three of ours, which Java's workers take no notice of: `stalled`, `waiting` and
-`restart`.
+Besides Java's fields a state may have three of ours, which Java's workers ignore: `stalled`, `waiting` and `restart`.
 """
 
 from __future__ import annotations
@@ -38,12 +36,12 @@ _TOPIC_FIELDS = {"name", "connector", "task", "discoverTimestamp"}
 
 
 @dataclass(slots=True)
-class _Words:
+class _Writes:
     """What this worker has written under one key.
 
     Attributes:
-        under_way: how many records are not acknowledged yet.
-        last: the offset of the last one that is.
+        under_way: number of records that are not acknowledged yet.
+        last: the offset of the last acknowledged one.
         held: the last record that was read while some were under way.
     """
 
@@ -53,18 +51,18 @@ class _Words:
 
 
 class TopicStatusStore(MemoryStatusStore):
-    """The states of a cluster. What this worker puts is here at once and written in the background.
+    """The states of a pool. What this worker puts is visible at once and written in the background.
 
     Args:
         topic: `status.storage.topic`.
         clients: Java's client settings of the worker.
-        shape: of the topic.
+        shape: how the topic is created.
     """
 
     def __init__(self, topic: str, clients: Mapping[str, str], shape: TopicShape) -> None:
         super().__init__()
-        self._words: dict[bytes, _Words] = {}
-        self._words_lock = threading.Lock()
+        self._writes: dict[bytes, _Writes] = {}
+        self._writes_lock = threading.Lock()
         self._log = CompactedLog(topic, clients, shape, self._take, patience=None)
 
     def start(self, timeout: float = 60) -> None:
@@ -72,18 +70,18 @@ class TopicStatusStore(MemoryStatusStore):
         self._log.start(timeout)
 
     def close(self, within: float = 2.0) -> None:
-        """Write what is under way, for so many seconds at most."""
+        """Finish writes that are under way, within this many seconds."""
         self._log.close(within)
 
     @property
     def deaf(self) -> Wait | None:
-        """Since when other workers are not heard, because no broker answers; None while they are."""
+        """The wait for brokers, during which statuses of other workers do not arrive; None while there is none."""
         return self._log.wait
 
     # Writing.
 
     def put(self, status: Status) -> None:
-        """Replace what was known. DESTROYED removes it from the topic, as Java's workers do."""
+        """Replace the status. DESTROYED removes it from the topic, as Java's workers do."""
         super().put(status)
         known = self._known(status)
         if known is None or known.state is State.DESTROYED:
@@ -92,7 +90,7 @@ class TopicStatusStore(MemoryStatusStore):
             self._write(_key(known), _value(known))
 
     def put_safe(self, status: Status) -> None:
-        """Put a state that ends something, unless another worker has spoken in this generation or a later one."""
+        """Put a state that ends something, unless another worker has written in this generation or a later one."""
         known = self._known(status)
         if known is not None and known.worker_id != status.worker_id and known.generation >= status.generation:
             return
@@ -133,22 +131,22 @@ class TopicStatusStore(MemoryStatusStore):
         return next((known for known in self.tasks(status.connector) if known.task == status.task), None)
 
     def _write(self, key: bytes, value: bytes | None) -> None:
-        with self._words_lock:
-            self._words.setdefault(key, _Words()).under_way += 1
+        with self._writes_lock:
+            self._writes.setdefault(key, _Writes()).under_way += 1
         self._log.send_later(key, value).add_done_callback(lambda done: self._written(key, done))
 
     def _written(self, key: bytes, done: Future[int]) -> None:
         error = done.exception()
         if error is not None:
-            log.warning("%s: other workers do not see a state of %s", error, key.decode())
-        with self._words_lock:
-            words = self._words[key]
-            words.under_way -= 1
+            log.warning("%s: a state of %s was not written, other workers do not see it", error, key.decode())
+        with self._writes_lock:
+            writes = self._writes[key]
+            writes.under_way -= 1
             if error is None:
-                words.last = max(words.last, done.result())
-            if words.under_way:
+                writes.last = max(writes.last, done.result())
+            if writes.under_way:
                 return
-            held, words.held = words.held, None
+            held, writes.held = writes.held, None
         if held is not None:
             self._take(held)
 
@@ -156,19 +154,19 @@ class TopicStatusStore(MemoryStatusStore):
 
     def _take(self, record: LogRecord) -> None:
         key = record.key or b""
-        with self._words_lock:
-            words = self._words.get(key)
-            if words is not None:
-                if words.under_way:
-                    words.held = record
+        with self._writes_lock:
+            writes = self._writes.get(key)
+            if writes is not None:
+                if writes.under_way:
+                    writes.held = record
                     return
-                if record.offset < words.last:
+                if record.offset < writes.last:
                     return
-                del self._words[key]  # what comes from here on is newer than all that we said
+                del self._writes[key]  # what follows is newer than all that this worker wrote
         try:
             self._apply(key.decode(), record.value)
         except (KeyError, TypeError, ValueError) as error:
-            log.warning("Record %d-%d of the status topic is passed over: %r", record.partition, record.offset, error)
+            log.warning("Skipped record %d-%d of the status topic: %r", record.partition, record.offset, error)
 
     def _apply(self, name: str, value: bytes | None) -> None:
         content = None if value is None else _object(json.loads(value))
@@ -189,7 +187,7 @@ class TopicStatusStore(MemoryStatusStore):
                 self._apply_status(ConnectorStatus(connector, *_fields(content)))
 
     def _apply_status(self, status: Status) -> None:
-        if status != self._known(status):  # our own last word comes back as well
+        if status != self._known(status):  # our own last write is read back as well
             super().put(status)
 
     def _apply_topic(self, name: str, content: Mapping[str, Any] | None) -> None:
@@ -205,7 +203,7 @@ class TopicStatusStore(MemoryStatusStore):
 
 def _object(content: Any) -> dict[str, Any]:
     if not isinstance(content, dict):
-        raise TypeError("it is no JSON object")
+        raise TypeError("it is not a JSON object")
     return content
 
 

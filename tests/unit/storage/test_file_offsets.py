@@ -152,13 +152,13 @@ def test_deleting_the_file_starts_anew_whatever_lies_beside_it(path: Path) -> No
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"root:x:0:0\n", "this is no offset file, or a damaged one"),
-        (b"\x00\x9f\x92", "this is no offset file, or a damaged one"),
-        (b"[]", r"this is no offset file that this version reads \(format None\)"),
-        (b'{"format": "connect-offsets-2"}', r"reads \(format connect-offsets-2\)"),
-        (b'{"format": "connect-offsets-1"}', '"offsets" is no list'),
-        (b'{"format": "connect-offsets-1", "offsets": [[["a"], {}]]}', "this is no entry"),
-        (b"\xac\xed\x00\x05", "this is a file of Java, but it ends too early"),
+        (b"root:x:0:0\n", "this is not an offset file, or it is damaged"),
+        (b"\x00\x9f\x92", "this is not an offset file, or it is damaged"),
+        (b"[]", r"this is not an offset file that this version can read \(format None\)"),
+        (b'{"format": "connect-offsets-2"}', r"can read \(format connect-offsets-2\)"),
+        (b'{"format": "connect-offsets-1"}', '"offsets" is not a list'),
+        (b'{"format": "connect-offsets-1", "offsets": [[["a"], {}]]}', "is not an entry"),
+        (b"\xac\xed\x00\x05", "this is a serialized Java object, but it is cut off"),
     ],
 )
 def test_what_is_no_offset_file_is_refused_and_left_alone(path: Path, content: bytes, message: str) -> None:
@@ -182,7 +182,7 @@ def test_a_newer_format_is_not_taken_for_damage_though_a_save_lies_before_it(pat
 def test_a_place_that_cannot_be_used_says_why(tmp_path: Path) -> None:
     with pytest.raises(OffsetStoreError, match=r"the folder .*/none does not exist. Create it."):
         FileOffsetStore(tmp_path / "none" / "offsets")
-    with pytest.raises(OffsetStoreError, match="may not write in the folder /proc"):
+    with pytest.raises(OffsetStoreError, match="may not write to the folder /proc"):
         FileOffsetStore("/proc/connect.offsets")
     (tmp_path / "folder").mkdir()
     with pytest.raises(OffsetStoreError, match="cannot be read.*directory"):
@@ -225,7 +225,10 @@ def small_files() -> Iterator[None]:
 def test_a_full_disk_is_an_error_and_what_was_stored_stays(path: Path) -> None:
     store = FileOffsetStore(path)
     store.set("orders", [(FILE, {"position": 1})])
-    with small_files(), pytest.raises(OffsetStoreError, match="could not be stored.*What was stored before is intact"):
+    with (
+        small_files(),
+        pytest.raises(OffsetStoreError, match="could not be stored.*The offsets stored before are intact"),
+    ):
         store.set("orders", [(FILE, {"position": 2}), ({"filename": "x" * 5000}, {"position": 2})])
     assert store.get("orders", [FILE]) == [{"position": 1}]
     store.close()
@@ -243,7 +246,7 @@ def test_a_java_worker_s_file_is_read_and_never_changed(java_file: Path, caplog:
     before = java_file.read_bytes()
     with caplog.at_level(logging.INFO):
         store = FileOffsetStore(java_file)
-    assert f"Took 502 offsets from {java_file}" in caplog.text
+    assert f"Read 502 offsets from {java_file}" in caplog.text
     assert sorted(store.all("orders"), key=str) == [
         ({"filename": "a.txt"}, {"position": 7}),
         ({"filename": "b.txt"}, {"position": 7}),
@@ -265,11 +268,13 @@ def test_a_java_worker_s_file_cut_short_anywhere_is_refused(java_file: Path, see
     whole = java_file.read_bytes()
     for length in random.Random(seed).sample(range(4, len(whole)), 100):
         java_file.write_bytes(whole[:length])
-        with pytest.raises(OffsetStoreError, match="this is a file of Java, but it"):
+        with pytest.raises(OffsetStoreError, match="this is a serialized Java object, but it"):
             FileOffsetStore(java_file)
 
 
 def test_another_file_of_java_is_refused(java: Path, path: Path) -> None:
     shutil.copy(java / "text", path)
-    with pytest.raises(OffsetStoreError, match="a file of Java, but it holds something other than a map of bytes"):
+    with pytest.raises(
+        OffsetStoreError, match="a serialized Java object, but it holds something other than a map of bytes"
+    ):
         FileOffsetStore(path)

@@ -76,7 +76,7 @@ def test_what_json_cannot_say_is_refused_and_nothing_of_it_is_stored(store: Offs
     store.set("a", [({"f": "1"}, {"position": 1})])
     with pytest.raises(DataError, match="holds a set"):
         store.set("a", [({"f": "1"}, {"position": 2}), ({"f": "2"}, {"position": {1}})])
-    with pytest.raises(DataError, match="the int 5 for a name"):
+    with pytest.raises(DataError, match="the int 5 as a name"):
         store.set("a", [({5: "1"}, {"position": 2})])  # type: ignore[dict-item]
     assert store.all("a") == [({"f": "1"}, {"position": 1})]
 
