@@ -1,4 +1,4 @@
-"""How records are written into objects. What a format is stands in `format.py`; `named` finds one."""
+"""How records are written to objects and read from them. `format.py` says what a format is."""
 
 from connectors.s3.formats.format import Encoded, Format, Payload, Writer
 

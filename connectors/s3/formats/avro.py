@@ -1,4 +1,4 @@
-"""Avro's container files: the schema once, then records in blocks. https://avro.apache.org/docs/1.12.0/specification/"""
+"""Avro container files: the schema once, then records in blocks. https://avro.apache.org/docs/1.12.0/specification/"""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _MOST_SCHEMAS: Final = 1000
 
 
 class Avro(Format):
-    """Each record in Avro's binary form; the schema is that which AvroConverter would register.
+    """Each record in Avro's binary form, with the schema that AvroConverter would register.
 
     Args:
         codec: one of CODECS.
@@ -73,12 +73,12 @@ class Avro(Format):
         if None not in items:
             return writer.values(items, b"")
         if null is None:
-            raise DataError("there is no value where the schema requires one.")
+            raise DataError("a value is null although the schema requires one.")
         present = iter(writer.values([item for item in items if item is not None], b""))
         return [null if item is None else next(present) for item in items]
 
     def _of(self, schema: Schema | None) -> tuple[str, MadeWriter | None, bytes | None]:
-        """For a schema its text in Avro, what writes its values, and what null is."""
+        """A schema's Avro text, the writer of its values, and the encoding of null."""
         found = self._made.get(schema)
         if found is None:
             if schema is None:
@@ -93,16 +93,16 @@ class Avro(Format):
 
 
 class _Container(Writer):
-    """fastavro packs the blocks and writes them; their records are AvroConverter's, which takes columns."""
+    """fastavro compresses and writes the blocks; AvroConverter, which takes columns, encodes the records."""
 
     def __init__(self, sink: Sink, schema: str, codec: str) -> None:
         try:
             import fastavro.write
         except ImportError:
             raise ConnectError(
-                "Files of Avro cannot be written: the package fastavro is missing. Install connect-runtime[s3]."
+                "Avro files cannot be written: the package fastavro is missing. Install connect-runtime[s3]."
             ) from None
-        # The same schema and content make the same file: the mark between blocks is no chance, as it is in Java.
+        # The same schema and content make the same file: the sync marker is derived from the schema; Java's is random.
         mark = hashlib.md5(schema.encode(), usedforsecurity=False).digest()
         self._file: Any = fastavro.write.Writer(
             cast("Any", _File(sink)), _as_parsed(json.loads(schema)), codec=codec, sync_marker=mark
@@ -135,20 +135,20 @@ class _Container(Writer):
 
 
 class _Block(NamedTuple):
-    """What fastavro takes from the blocks of others."""
+    """A block in the form that fastavro takes."""
 
     num_records: int
     bytes_: io.BytesIO
 
 
 class _File:
-    """A file's sink as fastavro takes it."""
+    """A file's sink in the form that fastavro takes."""
 
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
 
     def write(self, data: bytes | bytearray) -> None:
-        """Take bytes, which fastavro changes afterwards."""
+        """Copy the bytes, which fastavro changes afterwards."""
         self._sink(bytes(data))
 
     def seekable(self) -> bool:
@@ -156,7 +156,7 @@ class _File:
 
 
 def _as_parsed(node: Any) -> Any:
-    """A schema that fastavro takes as it is: it refuses what Avro does not, such as a default that is no number."""
+    """A schema marked as parsed: fastavro would refuse schemas that Avro accepts, such as some defaults."""
     if isinstance(node, list):
         return [_as_parsed(each) for each in node]
     return {**node, "__fastavro_parsed": True, "__named_schemas": {}} if isinstance(node, dict) else node

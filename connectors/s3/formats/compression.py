@@ -1,4 +1,4 @@
-"""Compression of whole files: what readers can unpack as one stream. `read_compressed` reads it."""
+"""Compression of whole files, which readers unpack as one stream. `read_compressed` reads them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NONE: Final = "none"
 GZIP: Final = "gzip"
 SNAPPY: Final = "snappy"
 ZSTD: Final = "zstd"
-#: What the names of compressed files end with.
+#: The extensions of compressed files.
 EXTENSIONS: Final = {NONE: "", GZIP: ".gz", SNAPPY: ".snappy", ZSTD: ".zst"}
 
 _GZIP_FORM: Final = 31
@@ -21,7 +21,7 @@ _GZIP_FORM: Final = 31
 GZIP_MEMORY: Final = 268 * 1024
 _FRAME: Final = 1 << 20
 _SNAPPY_BLOCK: Final = 32 * 1024
-#: What a file of Java's SnappyOutputStream begins with; two versions follow.
+#: The first bytes of Java's SnappyOutputStream; two version numbers follow.
 XERIAL: Final = b"\x82SNAPPY\x00"
 _XERIAL_HEADER: Final = XERIAL + (1).to_bytes(4, "big") * 2
 
@@ -37,21 +37,21 @@ class Compressor(Protocol):
     def held(self) -> int: ...
 
     def compress(self, data: bytes) -> bytes:
-        """Take the next bytes; what is ready of the compressed ones."""
+        """Take the next bytes; return the compressed bytes that are ready."""
 
     def pause(self) -> bytes:
-        """All that was taken so far, so that nothing is held. It may be called at any time, and costs some bytes."""
+        """Return all that is held. It may be called at any time, and costs some bytes."""
 
     def flush(self) -> bytes:
-        """The rest. Called once."""
+        """Return the rest. Called once."""
 
 
 def compressor(kind: str, level: int) -> Compressor:
     """A compressor for one file.
 
     Args:
-        kind: one of the words above.
-        level: of gzip (0 to 9) or zstd (1 to 22); -1 for its own default.
+        kind: one of the constants above.
+        level: of gzip (0 to 9) or zstd (1 to 22); -1 for the default.
     """
     if kind == GZIP:
         return _Gzip(level)
@@ -65,7 +65,7 @@ def compressor(kind: str, level: int) -> Compressor:
 
 
 def zstd() -> Any:
-    """Python's module for zstd, which is younger than the oldest Python that is supported."""
+    """The zstd module: Python's own, or its backport for older versions."""
     try:
         if sys.version_info >= (3, 14):
             from compression import zstd
@@ -86,7 +86,7 @@ def cramjam() -> Any:
 
 
 def _missing(kind: str, package: str) -> ConnectError:
-    return ConnectError(f"The package {package} is missing, which {kind} needs. Install connect-runtime[s3].")
+    return ConnectError(f"{kind} needs the package {package}, which is missing. Install connect-runtime[s3].")
 
 
 def _with_length(block: bytes) -> bytes:
@@ -106,7 +106,7 @@ class _Plain:
 
 
 class _Gzip:
-    """One member, several after pauses; without a time in its header, so that the same content is the same file."""
+    """One member, or several after pauses; no time in the header, so that the same content makes the same file."""
 
     def __init__(self, level: int) -> None:
         self._level = level

@@ -18,7 +18,7 @@ def enveloped(batch: SinkBatch, values: Values, fields: Sequence[str], *, with_s
     Args:
         batch: the records.
         values: their values.
-        fields: of FIELDS.
+        fields: some of FIELDS.
         with_schema: whether the format needs schemas.
     """
     columns: dict[str, Sequence[Any]] = {

@@ -1,4 +1,4 @@
-"""What a format of objects is: it encodes batches, and writes what it encoded into files."""
+"""What a format of objects is: it encodes batches, and writes the result to files."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ Sink = Callable[[bytes], Any]
 
 @dataclass(slots=True)
 class Payload:
-    """Some rows as a format's `Writer` takes them.
+    """Some rows in the form that a format's `Writer` takes.
 
     Attributes:
         rows: how many.
-        size: about how many bytes of memory they take.
+        size: about how many bytes of memory they use.
     """
 
     content: Any
@@ -29,10 +29,10 @@ class Payload:
 
 
 class Encoded(ABC):
-    """The rows of a batch as they will stand in files; `pick` chooses those of one file.
+    """The rows of a batch as files will contain them; `pick` chooses those of one file.
 
     Attributes:
-        schemas: what a file has to be opened for so that it can take the row: rows of two of them never share one.
+        schemas: for each row the schema to open its file with: rows of two schemas never share a file.
     """
 
     schemas: Column[Any]
@@ -43,11 +43,11 @@ class Encoded(ABC):
 
 
 class Writer(ABC):
-    """Writes one file. Made, called and finished in the thread that writes; several may be open."""
+    """Writes one file. Created, called and finished in the writer's thread; several may be open."""
 
     @abstractmethod
     def write(self, payload: Payload) -> None:
-        """Append rows. Their bytes may come out of the sink now or later."""
+        """Append rows. Their bytes may reach the sink now or later."""
 
     @abstractmethod
     def finish(self) -> None:
@@ -55,14 +55,14 @@ class Writer(ABC):
 
     @property
     def held(self) -> int:
-        """About how many bytes of memory it takes: what has not come out yet, and what it works with."""
+        """About how many bytes of memory it uses: for unwritten rows, and for its own work."""
         return 0
 
-    def release(self, *, hard: bool) -> None:  # noqa: B027  most hold nothing that they could let out
-        """Let out what can come out without the file becoming another one for its readers: memory is short.
+    def release(self, *, hard: bool) -> None:  # noqa: B027  most hold nothing to release
+        """Write out what can be written without changing the file's content for readers: memory is short.
 
         Args:
-            hard: also what makes the file larger.
+            hard: also write what makes the file larger.
         """
 
 
@@ -81,14 +81,14 @@ class Format(ABC):
 
     @abstractmethod
     def encode(self, batch: SinkBatch, values: Values) -> Encoded:
-        """Encode values. Changes nothing.
+        """Encode values. Has no side effects.
 
         Args:
             batch: the records.
-            values: what is to be written of them, a row each: their values, or their keys.
+            values: what to write of each: its value, or its key.
 
         Raises:
-            DataError: for some row; the task finds out which.
+            DataError: some row cannot be encoded; the task finds out which.
         """
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""Formats whose files are texts or bytes one after another: JSON, CSV, texts, raw bytes."""
+"""Formats whose files are lines or bytes, one after another: JSON, CSV, text, raw bytes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class LinesWriter(Writer):
     Args:
         sink: takes the file's bytes.
         compress: what compresses this file.
-        before, between, after: what stands before the first row, between two, and behind the last.
+        before, between, after: the bytes before the first row, between two rows, and after the last.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class _LineFormat(Format):
 
     Args:
         kind: of compression.
-        level: of compression; -1 for its own default.
+        level: of compression; -1 for the default.
     """
 
     before: bytes = b""
@@ -95,12 +95,12 @@ class _LineFormat(Format):
         return LinesWriter(sink, packed, self.before_of(schema), self.between, self.after)
 
     def before_of(self, schema: Any) -> bytes:
-        """What stands before the first row."""
+        """The bytes before the first row."""
         return self.before
 
 
 class JsonLines(_LineFormat):
-    """Each record as a line of JSON; of records with a schema, without it.
+    """Each record as a line of JSON, without its schema.
 
     Args:
         decimal_format: BASE64 or NUMERIC, see JsonConverter.
@@ -117,7 +117,7 @@ class JsonLines(_LineFormat):
     def encode(self, batch: SinkBatch, values: Values) -> Encoded:
         raw = values.json
         if raw is not None and None not in raw and b"\n" not in b"".join(raw):  # type: ignore[arg-type]
-            return Lines(raw)  # type: ignore[arg-type]  # it is what would be written, but for blanks
+            return Lines(raw)  # type: ignore[arg-type]  # the same as what would be written, except for blanks
         lines = self._converter.from_connect_batch(batch.topics, values)
         if None in lines:
             lines = [b"null" if line is None else line for line in lines]
@@ -132,7 +132,7 @@ class JsonArray(JsonLines):
 
 
 class Texts(_LineFormat):
-    """Each record's text as a line: as the file sink writes it."""
+    """Each record's text as a line, as the file sink writes it."""
 
     plain_extension = ".txt"
     content_type = "text/plain"
@@ -142,7 +142,7 @@ class Texts(_LineFormat):
 
 
 class Bytes(_LineFormat):
-    """Each record's bytes, with a separator behind each.
+    """Each record's bytes, with a separator after each.
 
     Args:
         separator: between two records.
@@ -167,9 +167,9 @@ class Bytes(_LineFormat):
 
 
 class Csv(_LineFormat):
-    """Structs and maps as rows of CSV (RFC 4180), with the names of the fields in the first one.
+    """Structs and maps as rows of CSV (RFC 4180); the first row has the field names.
 
-    Without a schema the fields of a file's first record are its columns; a record with other fields begins a new file.
+    Without a schema, the first record's fields are the file's columns; a record with other fields begins a new file.
     """
 
     plain_extension = ".csv"
@@ -199,7 +199,7 @@ class Csv(_LineFormat):
 
 
 class FieldsCsv(_LineFormat):
-    """Some of key, value, offset, timestamp and headers of each record, with commas between: the CSV of Aiven's sink.
+    """Some of key, value, offset, timestamp and headers of each record, separated by commas: the CSV of Aiven's sink.
 
     Args:
         fields: which, in this order.
@@ -225,7 +225,7 @@ class FieldsCsv(_LineFormat):
                 found.append(b"")
                 continue
             if not isinstance(value, str | bytes):
-                raise DataError("CSV of fields takes texts and bytes. Use StringConverter or ByteArrayConverter.")
+                raise DataError("Aiven's CSV takes strings and bytes. Use StringConverter or ByteArrayConverter.")
             data = value.encode() if isinstance(value, str) else value
             found.append(base64.b64encode(data) if self._encoded else data)
         return found

@@ -1,4 +1,4 @@
-"""Parquet, as far as it can be told without Arrow."""
+"""Parquet, as far as it needs no Arrow."""
 
 from __future__ import annotations
 

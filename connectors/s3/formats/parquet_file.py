@@ -1,4 +1,4 @@
-"""The content of Parquet's files, by Arrow: columns of structs become row groups. It loads pyarrow."""
+"""The content of Parquet files, by Arrow: columns of structs become row groups. It loads pyarrow."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from connect.data.struct_columns import FieldColumn
 from connect.errors import one_line
 from connectors.s3.formats.format import Encoded, Payload, Sink, Writer
 
-#: So many bytes in Arrow are a row group.
+#: The size of a row group, in bytes of Arrow's memory.
 _ROW_GROUP: Final = 64 << 20
 _MOST_SCHEMAS: Final = 1000
 
@@ -49,20 +49,20 @@ def _rows(values: Values) -> pa.RecordBatch:
         else:
             items = values.to_list()
             if None in items:
-                raise DataError("the record has no value, and Parquet has no place for that.")
+                raise DataError("the record has no value, which Parquet cannot store.")
             arrays = [
                 _array(FieldColumn(field.schema, [item.get(field.name) for item in items])) for field in schema.fields
             ]
         return pa.RecordBatch.from_arrays(arrays, schema=kind)
     except (NoArrowForm, pa.ArrowException, AttributeError, TypeError, ValueError, OverflowError) as error:
-        raise DataError(f"the value has no form in Parquet: {one_line(error)[:200]}") from error
+        raise DataError(f"the value cannot be written as Parquet: {one_line(error)[:200]}") from error
 
 
 def _schema(schema: Schema) -> pa.Schema:
     found = _types.get(schema)
     if found is None:
         if schema.type is not Type.STRUCT or not schema.fields:
-            raise DataError("Parquet takes structs with fields. Use HoistField to make one of a single value.")
+            raise DataError("Parquet takes only structs with fields. Use HoistField to wrap a single value in one.")
         fields = [pa.field(each.name, _type(each.schema), nullable=each.schema.optional) for each in schema.fields]
         found = _types[schema] = pa.schema(fields)
     return found
@@ -123,7 +123,7 @@ class _File(Writer):
 
 
 class _Out:
-    """A file for Arrow that only grows."""
+    """An append-only file for Arrow."""
 
     closed = False
 
@@ -157,7 +157,7 @@ class _Out:
 
 
 def _type(schema: Schema) -> pa.DataType:
-    """Arrow's type. Beside those of `connect.data.arrow` it has maps."""
+    """Arrow's type: those of `connect.data.arrow`, and maps."""
     found = arrow.arrow_type(schema)
     if found is not None:
         return found
@@ -170,7 +170,7 @@ def _type(schema: Schema) -> pa.DataType:
         return pa.list_(_type(schema.value_schema))
     if schema.type is Type.STRUCT and schema.fields:
         return pa.struct([(field.name, _type(field.schema)) for field in schema.fields])
-    raise DataError(f"a field of type {schema.name or schema.type.value} has no form in Parquet.")
+    raise DataError(f"a field of type {schema.name or schema.type.value} cannot be written as Parquet.")
 
 
 def _array(column: FieldColumn) -> pa.Array:
@@ -180,7 +180,7 @@ def _array(column: FieldColumn) -> pa.Array:
 
 
 def _plain(schema: Schema, value: Any) -> Any:
-    """A value as Arrow takes it for `_type`: maps as pairs."""
+    """A value in the form that Arrow takes for `_type`: maps as pairs."""
     if value is None:
         return None
     if schema.type is Type.MAP:

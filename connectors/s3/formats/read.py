@@ -1,4 +1,4 @@
-"""Reads objects: which reader a format has, and what is taken off before it."""
+"""Reads objects: chooses the reader of a format, and removes compression before it."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class ReadOptions:
 
     Attributes:
         format: one of `FORMATS`.
-        compression: one of `read_compressed.COMPRESSIONS`; with auto bytes without a separator stay as they are.
+        compression: one of `read_compressed.COMPRESSIONS`; with auto, bytes without a separator stay as they are.
         envelope: whether each JSON document carries its schema.
         separator: between records of bytes; empty for none.
-        piece: bytes are cut into pieces of this size; 0 for none.
-        longest: the most bytes that one record may have.
+        piece: the size of the pieces that bytes are cut into; 0 for no pieces.
+        longest: the maximum number of bytes of a record.
     """
 
     format: str
@@ -47,17 +47,17 @@ class ReadOptions:
 
 
 class Content(Source, Protocol):
-    """An object's bytes, in order, or anywhere."""
+    """An object's bytes, in order or at random."""
 
     def file(self) -> Any:
-        """The same as what Python has for a file that can be sought in."""
+        """The same as a seekable file."""
 
 
 def read(content: Content, options: ReadOptions, skip: int, on_bad: OnBad) -> Chunks:
-    """The records of an object, from the one at a position on.
+    """The records of an object, starting at a position.
 
     Raises:
-        DataError: it cannot be read, or not any further. What was given before is good.
+        DataError: it cannot be read, or not any further. What was returned before is good.
     """
     if options.format == PARQUET:
         return read_parquet(content.file(), skip)
@@ -81,7 +81,7 @@ def read(content: Content, options: ReadOptions, skip: int, on_bad: OnBad) -> Ch
 
 
 def _read_whole(source: Source, longest: int, skip: int) -> Chunks:
-    """The whole object as one record, also an empty one."""
+    """The whole object as one record, even if it is empty."""
     parts: list[bytes] = []
     length = 0
     while not skip and (block := source.read(CHUNK_BYTES)):
@@ -89,7 +89,7 @@ def _read_whole(source: Source, longest: int, skip: int) -> Chunks:
         length += len(block)
         if length > longest:
             raise DataError(
-                f"it has more than {longest} bytes, and would be one record. Raise max.record.bytes, or cut it into "
+                f"it is one record of more than {longest} bytes. Raise max.record.bytes, or cut it into "
                 "pieces with transformer.max.buffer.size."
             )
     if not skip:
@@ -97,7 +97,7 @@ def _read_whole(source: Source, longest: int, skip: int) -> Chunks:
 
 
 def _read_pieces(source: Source, size: int, skip: int) -> Chunks:
-    """Pieces of a size, the last one shorter."""
+    """Pieces of one size; the last one may be shorter."""
     number = 0
     at_once = max(1, CHUNK_BYTES // size)
     pieces: list[bytes] = []

@@ -1,4 +1,4 @@
-"""Avro's container files: fastavro reads the header and unpacks the blocks.
+"""Avro container files: fastavro reads the header and unpacks the blocks.
 
 Their records become values and columns as AvroConverter makes them, `connect.*` properties and all: its reader makes
 columns, and is faster than fastavro's, which makes dicts.
@@ -24,7 +24,7 @@ _MOST_RECORDS: Final = 100_000
 
 
 def read_avro(source: Source, longest: int, skip: int) -> Chunks:
-    """Each record of the file. Whole blocks before the first record that is wanted are not decoded."""
+    """Each record of the file. Whole blocks before the first wanted record are not decoded."""
     blocks = _Blocks(source, max(longest, _MOST_BLOCK))
     avro = parse(blocks.schema)
     if avro.kind == "null":
@@ -63,7 +63,7 @@ def read_avro(source: Source, longest: int, skip: int) -> Chunks:
 
 
 class _Waiting:
-    """Records of several blocks, which are small mostly, on their way into one chunk."""
+    """Collects the records of several, mostly small, blocks for one chunk."""
 
     def __init__(self, schema: Schema, by_fields: bool) -> None:
         self._schema = schema
@@ -77,7 +77,7 @@ class _Waiting:
         return self._bytes >= CHUNK_BYTES // 2 or self._count >= _MOST_RECORDS
 
     def add(self, columns: list[Any], first: int, count: int, size: int) -> None:
-        """Records that follow those that are there: columns, or values where records have no fields."""
+        """Add records after those held: columns, or values if records have no fields."""
         if not self._count:
             self._columns, self._first = columns, first
         elif self._by_fields:
@@ -89,7 +89,7 @@ class _Waiting:
         self._bytes += size
 
     def take(self) -> Chunks:
-        """What is there, as a chunk; none for nothing."""
+        """What is held, as a chunk; no chunk if there is nothing."""
         if self._count:
             columns, self._columns = self._columns, []
             values = StructColumns(self._schema, columns) if self._by_fields else Values(columns, self._schema)
@@ -98,7 +98,7 @@ class _Waiting:
 
 
 class _Blocks:
-    """The blocks of a file, and the file as fastavro takes it: it is told nothing that is cut off or beyond measure.
+    """The blocks of a file, and the file that fastavro reads: truncated and oversized parts are errors.
 
     Attributes:
         schema: of the file, in JSON.
@@ -109,7 +109,7 @@ class _Blocks:
             import fastavro
         except ImportError:
             raise ConnectError(
-                "Objects in Avro cannot be read: the package fastavro is missing. Install connect-runtime[s3]."
+                "Avro objects cannot be read: the package fastavro is missing. Install connect-runtime[s3]."
             ) from None
         self._source = Begun(source)
         self._longest = longest
@@ -117,13 +117,13 @@ class _Blocks:
         self._may_end = False
         self._failed: Exception | None = None
         if self._source.peek(len(_MAGIC)) != _MAGIC:
-            raise DataError("it does not begin as a container file of Avro does.")
-        # With a schema to read by, whatever it is, fastavro does not mind defaults that do not fit.
+            raise DataError("it is not an Avro container file: it does not begin as one.")
+        # With any reader schema fastavro tolerates defaults that do not fit.
         self._blocks: Any = self._checked(lambda: fastavro.block_reader(cast("Any", self), reader_schema="null"))
         self.schema: str = self._blocks.metadata["avro.schema"]
 
     def next(self, first: int) -> tuple[int, bytes] | None:
-        """How many records the next block has, and their bytes; none at the end. `first` is the number of its first."""
+        """The next block's record count and bytes; None at the end. `first` is the number of its first record."""
         self._what, self._may_end = f"record {first}: its Avro block", True
         block = self._checked(lambda: next(self._blocks, None))
         if block is not None and block.num_records < 0:
@@ -131,20 +131,20 @@ class _Blocks:
         return None if block is None else (block.num_records, block.bytes_.getvalue())
 
     def read(self, size: int) -> bytes:
-        """So many bytes; none at the end, which is only between two blocks."""
+        """Exactly `size` bytes; none at the end, which can only be between two blocks."""
         try:
             if not 0 <= size <= self._longest:
-                raise DataError(f"{self._what} has {size} bytes, which none has.")
+                raise DataError(f"{self._what} has an impossible size of {size} bytes.")
             if self._may_end and not self._source.peek(1):
                 return b""
             self._may_end = False
             return exactly(self._source, size, self._what) if size else b""
         except Exception as error:
-            self._failed = error  # fastavro may make another error of it
+            self._failed = error  # fastavro may replace it by another error
             raise
 
     def tell(self) -> int:
-        """Nobody here asks where a block stands."""
+        """Positions of blocks are not used."""
         return 0
 
     def _checked(self, ask: Callable[[], Any]) -> Any:

@@ -1,7 +1,7 @@
-"""Bytes that were compressed as a whole: gzip, zstd and snappy, told by the object's first bytes or by a key.
+"""Bytes that were compressed as a whole: gzip, zstd and snappy, recognized by the object's first bytes or set by a key.
 
-Nothing is taken for the end that is none: an object that was cut off is an error, not a short one (but for snappy cut
-between two of its blocks, which nobody can see). Snappy is read in its framing format
+A truncated object is an error, not a short object (except snappy that ends between two of its blocks, which cannot be
+detected). Snappy is read in its framing format
 (https://github.com/google/snappy/blob/main/framing_format.txt) and in the blocks of snappy-java.
 """
 
@@ -30,7 +30,7 @@ def decompressed(source: Source, kind: str) -> Source:
 
     Args:
         source: the object's bytes.
-        kind: one of `COMPRESSIONS`. With auto bytes that begin like none of them are given as they are.
+        kind: one of `COMPRESSIONS`. With auto, bytes that begin like none of them are returned as they are.
     """
     if kind == NONE:
         return source
@@ -44,14 +44,14 @@ def decompressed(source: Source, kind: str) -> Source:
 
 
 class Begun:
-    """Bytes of which the first can be looked at before they are read."""
+    """Bytes whose beginning can be inspected before it is read."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
         self._start = b""
 
     def peek(self, size: int) -> bytes:
-        """The next bytes, fewer at the end; they are read afterwards all the same."""
+        """The next bytes, fewer at the end, without consuming them."""
         while len(self._start) < size and (more := self._source.read(_READ)):
             self._start += more
         return self._start[:size]
@@ -65,7 +65,7 @@ class Begun:
 
 
 class Pieces:
-    """Bytes that come in pieces of whatever size."""
+    """Bytes that come in pieces of any size."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self._pieces = pieces
@@ -89,7 +89,7 @@ class Pieces:
 
 
 def _gunzipped(source: Begun) -> Iterator[bytes]:
-    """Any number of members, one after another; zeros behind the last are padding."""
+    """Any number of members, one after another; zeros after the last are padding."""
     given = 0
     member: Any = None
     data = b""
@@ -113,7 +113,7 @@ def _gunzipped(source: Begun) -> Iterator[bytes]:
             given += len(found)
             yield found
         if not member.eof:
-            raise DataError(f"its gzip is cut off after {given} bytes of content: the object was not written whole.")
+            raise DataError(f"its gzip is cut off after {given} bytes of content: the object is incomplete.")
 
 
 def _unzstd(source: Begun) -> Iterator[bytes]:
@@ -134,7 +134,7 @@ def _unzstd(source: Begun) -> Iterator[bytes]:
     except zstd.ZstdError as error:
         raise DataError(f"its zstd is damaged after {given} bytes of content: {error}.") from None
     if frame is not None:
-        raise DataError(f"its zstd is cut off after {given} bytes of content: the object was not written whole.")
+        raise DataError(f"its zstd is cut off after {given} bytes of content: the object is incomplete.")
 
 
 def _unsnappy(source: Begun) -> Iterator[bytes]:
@@ -145,19 +145,19 @@ def _unsnappy(source: Begun) -> Iterator[bytes]:
         return _xerial(source)
     if start == _FRAMED:
         return _framed(source)
-    raise DataError("it does not begin as snappy does, neither in the framing format nor in the blocks of snappy-java.")
+    raise DataError("it is not snappy, neither in the framing format nor in snappy-java's blocks.")
 
 
 def _xerial(source: Begun) -> Iterator[bytes]:
     """The blocks of snappy-java's SnappyOutputStream: a header of 16 bytes, then lengths and blocks."""
     unpack = _raw_snappy()
     while start := source.peek(4):
-        if source.peek(len(XERIAL)) == XERIAL:  # streams that were put one behind another each have a header
+        if source.peek(len(XERIAL)) == XERIAL:  # each of several concatenated streams has a header
             exactly(source, 16, "its snappy")
             continue
         length = int.from_bytes(exactly(source, 4, "its snappy"), "big")
         if len(start) < 4 or length > _MOST_BLOCK:
-            raise DataError(f"its snappy has a block of {length} bytes, which no block has.")
+            raise DataError(f"its snappy has a block with an impossible size of {length} bytes.")
         yield unpack(exactly(source, length, "its snappy"))
 
 
@@ -168,22 +168,22 @@ def _framed(source: Begun) -> Iterator[bytes]:
         kind, length = head[0], int.from_bytes(head[1:], "little")
         body = exactly(source, length, "its snappy")
         if kind == 0x00:
-            yield unpack(body[4:])  # behind four bytes of a checksum
+            yield unpack(body[4:])  # after four bytes of a checksum
         elif kind == 0x01:
             yield body[4:]
         elif 0x02 <= kind <= 0x7F:
-            raise DataError(f"its snappy has a chunk of the kind {kind:#x}, which nobody knows.")
+            raise DataError(f"its snappy has a chunk of the unknown kind {kind:#x}.")
 
 
 def _raw_snappy() -> Callable[[bytes], bytes]:
-    """What unpacks a single block of snappy. Raises `DataError` for what is none."""
+    """The function that unpacks a single snappy block. It raises `DataError` for anything else."""
     cramjam = compression.cramjam()
 
     def unpack(block: bytes) -> bytes:
         try:
             size = cramjam.snappy.decompress_raw_len(block)
             if size > _MOST_BLOCK:
-                raise DataError(f"its snappy is damaged: a block says that it holds {size} bytes.")
+                raise DataError(f"its snappy is damaged: a block claims to hold {size} bytes.")
             return bytes(cramjam.snappy.decompress_raw(block))
         except cramjam.DecompressionError as error:
             raise DataError(f"its snappy is damaged: {error}.") from None

@@ -1,4 +1,4 @@
-"""CSV: a row as a struct of strings, named by the first row or by a key (RFC 4180, with other signs if need be)."""
+"""CSV: each row as a struct of strings, named by the first row or by a key (RFC 4180, or with other separators)."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _MOST_ROWS = 10_000
 
 @dataclass(frozen=True)
 class CsvOptions:
-    """How it is written.
+    """How the CSV is written.
 
     Attributes:
         header: whether the first row names the fields.
-        fields: their names where it does not, or in place of what it says; empty for column1, column2, ...
-        separator, quote: one sign each.
+        fields: their names, which replace those of the first row; empty for column1, column2, ...
+        separator, quote: one character each.
     """
 
     header: bool = True
@@ -32,7 +32,7 @@ class CsvOptions:
 
 
 def read_csv(source: Source, options: CsvOptions, *, longest: int, skip: int, on_bad: OnBad) -> Chunks:
-    """Each row as a struct of strings. Blank rows are left out; one of another width is bad."""
+    """Each row as a struct of strings. Blank rows are skipped; rows of another width are bad."""
     csv.field_size_limit(longest)
     text = _Counted(io.TextIOWrapper(io.BufferedReader(_Raw(source)), options.encoding, newline=""))
     rows: Any = csv.reader(text, delimiter=options.separator, quotechar=options.quote, strict=True)
@@ -55,7 +55,7 @@ def read_csv(source: Source, options: CsvOptions, *, longest: int, skip: int, on
                 if kept:
                     yield _chunk(struct, kept, ends)
                     kept, ends = [], []
-                on_bad(number - 1, f"a row of {len(row)} fields where there should be {len(struct.fields)}.")
+                on_bad(number - 1, f"the row has {len(row)} fields instead of {len(struct.fields)}.")
                 continue
             kept.append(row)
             ends.append(number)
@@ -66,7 +66,7 @@ def read_csv(source: Source, options: CsvOptions, *, longest: int, skip: int, on
     except (csv.Error, UnicodeDecodeError) as error:
         if struct is not None and kept:
             yield _chunk(struct, kept, ends)
-        raise DataError(f"record {number}: no CSV in {options.encoding}: {error}.") from None
+        raise DataError(f"record {number}: not CSV in {options.encoding}: {error}.") from None
     if struct is not None and kept:
         yield _chunk(struct, kept, ends)
 
@@ -83,7 +83,7 @@ def _chunk(struct: Schema, rows: list[list[str]], ends: list[int]) -> Chunk:
 
 
 class _Counted:
-    """Lines, and how many characters were taken."""
+    """Lines, and a count of the characters taken."""
 
     def __init__(self, lines: Iterator[str]) -> None:
         self._lines = lines
@@ -96,7 +96,7 @@ class _Counted:
 
 
 class _Raw(io.RawIOBase):
-    """A `Source` as Python's own text layer takes it."""
+    """A `Source` in the form that Python's text layer takes."""
 
     def __init__(self, source: Source) -> None:
         self._source = source

@@ -1,6 +1,6 @@
-r"""Lines: JSON, text, or bytes between separators; and JSON documents that are no lines.
+r"""Lines: JSON, text, or bytes between separators; and JSON documents that are not lines.
 
-Of JSON only where a value ends is looked for here; JsonConverter reads it, as Java does.
+This module only finds where a JSON value ends; JsonConverter reads it, as Java does.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from connectors.s3.formats.reading import CHUNK_BYTES, Chunk, Chunks, OnBad, Sou
 
 _SPACE: Final = b" \t\r\n"
 _STRING: Final = rb'"(?>(?:[^"\\]++|\\.)*)"'
-#: An object without another one in it, a string, or a single sign.
+#: An object without a nested one, a string, or a single character.
 _MARKS: Final = re.compile(rb'\{(?>(?:[^{}\[\]"]++|' + _STRING + rb")*)\}|" + _STRING + rb'|"|[{}\[\],]', re.DOTALL)
 
 
 def split(source: Source, separator: bytes, longest: int, skip: int = 0) -> Iterator[list[bytes]]:
-    """What stands between separators, some at a time; behind the last separator only if there is something.
+    """What is between separators, some at a time; what follows the last separator only if it is not empty.
 
     Args:
         source: the object's content.
         separator: at least one byte.
-        longest: more bytes than that without a separator are an error.
-        skip: so many at the beginning are left out.
+        longest: the maximum number of bytes between separators.
+        skip: how many to skip at the beginning.
 
     Raises:
         DataError: one is too long.
     """
-    begun: list[bytes] = []  # of a line that has no end yet
+    begun: list[bytes] = []  # of a line without an end so far
     length = 0
     number = 0
     wide = len(separator) > 1
@@ -59,7 +59,7 @@ def split(source: Source, separator: bytes, longest: int, skip: int = 0) -> Iter
 
 
 def read_text(source: Source, longest: int, skip: int) -> Chunks:
-    """Each line as a string, without its end; in UTF-8, which nobody decodes before somebody looks at it."""
+    """Each line as a string, without its end; in UTF-8, which is decoded only when needed."""
     for lines in split(source, b"\n", longest, skip):
         encoded: list[bytes | None] = [line.removesuffix(b"\r") for line in lines]
         yield chunk(Text(encoded, schema.STRING), skip)
@@ -67,21 +67,21 @@ def read_text(source: Source, longest: int, skip: int) -> Chunks:
 
 
 def read_separated(source: Source, separator: bytes, longest: int, skip: int) -> Chunks:
-    """What stands between separators, as bytes."""
+    """What is between separators, as bytes."""
     for parts in split(source, separator, longest, skip):
         yield chunk(Values(parts, schema.BYTES), skip)
         skip += len(parts)
 
 
 def json_values(envelope: bool) -> Callable[[list[bytes]], Values]:
-    """What makes values of JSON documents; with an envelope each carries its schema. Raises `DataError`."""
+    """A function from JSON documents to values; with an envelope each carries its schema. It raises `DataError`."""
     converter = JsonConverter()
     converter.configure({"schemas.enable": str(envelope).lower()}, is_key=False)
     return lambda documents: converter.to_connect_batch(Constant("", len(documents)), documents)
 
 
 def read_jsonl(source: Source, *, envelope: bool, longest: int, skip: int, on_bad: OnBad) -> Chunks:
-    """Each line as the value that its JSON says. Blank lines are left out."""
+    """Each line as the value of its JSON. Blank lines are skipped."""
     values = json_values(envelope)
     for lines in split(source, b"\n", longest, skip):
         yield from converted(lines, skip, values, on_bad)
@@ -89,7 +89,7 @@ def read_jsonl(source: Source, *, envelope: bool, longest: int, skip: int, on_ba
 
 
 def converted(documents: list[bytes], first: int, values: Callable[[list[bytes]], Values], on_bad: OnBad) -> Chunks:
-    """The values of documents; what cannot be read is found exactly, and what stands before it is given before."""
+    """The values of documents. Bad ones are found exactly, and what precedes them is returned first."""
     ends: range | list[int] = range(first + 1, first + 1 + len(documents))
     if not all(map(bytes.strip, documents)):
         kept = [(document, end) for document, end in zip(documents, ends, strict=True) if document.strip()]
@@ -110,7 +110,7 @@ def converted(documents: list[bytes], first: int, values: Callable[[list[bytes]]
 
 
 def read_json(source: Source, *, envelope: bool, longest: int, skip: int, on_bad: OnBad) -> Chunks:
-    """Each element of the array, or each value of the sequence, as the value that its JSON says."""
+    """Each element of the array, or each value of the sequence, as the value of its JSON."""
     values = json_values(envelope)
     first = 0
     for documents in _documents(source, longest):
@@ -145,7 +145,7 @@ def _documents(source: Source, longest: int) -> Iterator[list[bytes]]:
                 if rest:
                     break
             if rest:
-                raise DataError(f"record {number}: something follows the array that the object is.")
+                raise DataError(f"record {number}: something follows the end of the array.")
             return
         if not more:
             break
@@ -161,7 +161,7 @@ def _documents(source: Source, longest: int) -> Iterator[list[bytes]]:
 
 
 def _elements(data: bytes) -> tuple[list[bytes], bytes, bool]:
-    """Whole elements of an array, what is left behind them, and whether the array ended."""
+    """Whole elements of an array, what is left after them, and whether the array ended."""
     found: list[bytes] = []
     depth = start = 0
     for match in _MARKS.finditer(data):
@@ -182,13 +182,13 @@ def _elements(data: bytes) -> tuple[list[bytes], bytes, bool]:
 
 
 def _sequence(data: bytes) -> tuple[list[bytes], bytes, bool]:
-    """Whole values that stand one after another, and what is left behind them."""
+    """Whole values, one after another, and what is left after them."""
     found: list[bytes] = []
     depth = start = 0
     for match in _MARKS.finditer(data):
         mark = match.group()
         if not depth:
-            # Numbers and words between values; one that touches the end may go on.
+            # Numbers and literals between values; one at the end may continue.
             found += data[start : match.start()].split()
             start = match.start()
         if mark in (b"{", b"["):

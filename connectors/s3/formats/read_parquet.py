@@ -1,7 +1,7 @@
 """Parquet: rows as structs, straight from Arrow's columns, some at a time, whatever the size of a row group.
 
-What Connect has no type for comes as the nearest that holds it: unsigned numbers as the next wider ones, what is finer
-than a millisecond cut off towards the past, a column of nothing but null as strings.
+A type that Connect lacks becomes the nearest one that holds it: unsigned numbers the next wider ones, times are cut to
+milliseconds towards the past, and a column of only nulls becomes strings.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _MOST_ROWS: Final = 10_000
-#: Row groups up to this size are asked for in few requests; of larger ones each column comes in pieces.
+#: Row groups up to this size are fetched in few requests; of larger ones each column comes in pieces.
 _AT_ONCE: Final = 32 << 20
 _PIECE: Final = 2 << 20
 
@@ -25,15 +25,15 @@ def read_parquet(file: Any, skip: int) -> Chunks:
     """Each row as a struct.
 
     Args:
-        file: what Python has for a file of bytes that can be sought in.
-        skip: so many rows at the beginning are left out; row groups among them are not read.
+        file: a seekable binary file.
+        skip: how many rows to skip at the beginning; row groups among them are not read.
     """
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError:
         raise ConnectError(
-            "Objects in Parquet cannot be read: the package pyarrow is missing. Install connect-runtime[s3]."
+            "Parquet objects cannot be read: the package pyarrow is missing. Install connect-runtime[s3]."
         ) from None
     from connect.data.table_types import connect_column
     from connect.data.tables import schema_of_table
@@ -77,7 +77,7 @@ def _packed(group: Any) -> int:
 
 
 def _parts(batch: pa.RecordBatch) -> list[pa.RecordBatch]:
-    """Rows that take no more than a chunk each, where they turned out larger than the file said."""
+    """The batch in parts of at most a chunk each, if it turned out larger than the file said."""
     count = min(batch.num_rows, -(-batch.nbytes // CHUNK_BYTES))
     if count <= 1:
         return [batch]
@@ -86,7 +86,7 @@ def _parts(batch: pa.RecordBatch) -> list[pa.RecordBatch]:
 
 
 def _wanted(columns: pa.Schema) -> pa.Schema:
-    """The columns as types that Connect knows."""
+    """The columns with types that Connect has."""
     import pyarrow as pa
 
     return pa.schema([column.with_type(_type(column.type)) for column in columns])

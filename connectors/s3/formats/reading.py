@@ -1,7 +1,7 @@
-"""What every reader of a format has in common: it takes an object's bytes and gives records in chunks, with positions.
+"""What all format readers have in common: they take an object's bytes and return records in chunks, with positions.
 
-A position is a record's number within its object: how many records (lines, rows) stand before it, blank and bad ones
-included. Reading can go on at any of them, in any process.
+A position is a record's number within its object: how many records (lines, rows) precede it, blank and bad ones
+included. Reading can continue at any of them, in any process.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Final, NamedTuple, Protocol
 
 from connect import DataError, Values
 
-#: About so many bytes of an object are made into records at a time.
+#: About how many bytes of an object become records at a time.
 CHUNK_BYTES: Final = 1 << 20
 
 
@@ -27,31 +27,31 @@ class Chunk(NamedTuple):
 
     Attributes:
         values: of the records.
-        ends: for each the position after it; ascending, with gaps where something was left out.
+        ends: the position after each; ascending, with gaps where something was skipped.
     """
 
     values: Values
     ends: Sequence[int]
 
 
-#: Chunks of one object, from the first to the last. Raises `DataError` where the object cannot be read any further:
-#: what was given before is good.
+#: Chunks of one object, from first to last. Raises `DataError` if the object cannot be read any further:
+#: what was returned before is good.
 Chunks = Iterator[Chunk]
 
-#: Told of a record that cannot be read: its position, and why. Returns to leave it out, or raises.
+#: Called with the position of a record that cannot be read, and why. Returns to skip it, or raises.
 OnBad = Callable[[int, str], None]
 
 
 def chunk(values: Values, first: int) -> Chunk:
-    """Records without a gap between them, of which the first is at a position."""
+    """Records without gaps, starting at a position."""
     return Chunk(values, range(first + 1, first + 1 + len(values)))
 
 
 def exactly(source: Source, size: int, what: str) -> bytes:
-    """So many bytes.
+    """Exactly `size` bytes.
 
     Raises:
-        DataError: the object ends before that. `what` says what is cut off.
+        DataError: the object ends before that. `what` names what is cut off.
     """
     found = source.read(size)
     if len(found) < size:

@@ -9,7 +9,7 @@ from connect import DataError
 
 
 class BadRows(Exception):
-    """Some rows of a batch cannot be written, each for its reason; the others can.
+    """Some rows of a batch cannot be written, each for its own reason; the others can.
 
     Args:
         rows: row of the batch -> why.
@@ -21,11 +21,11 @@ class BadRows(Exception):
 
 
 def find(rows: Sequence[int], work: Callable[[Sequence[int]], Any]) -> dict[int, Exception]:
-    """The rows for which `work` raises `DataError` by themselves, found by halving.
+    """The rows for which `work` alone raises `DataError`, found by halving.
 
     Args:
-        rows: that were refused together.
-        work: raises `DataError` for rows of which one is bad; changes nothing.
+        rows: those that were refused together.
+        work: raises `DataError` if one of the rows is bad; changes nothing.
     """
     bad: dict[int, Exception] = {}
     waiting = [rows]

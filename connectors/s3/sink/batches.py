@@ -1,4 +1,4 @@
-"""A batch made ready: every record encoded, with its pattern and its time, before anything is decided or written."""
+"""Prepares a batch: encodes every record, with its pattern and its time, before anything is decided or written."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from connectors.s3.sink.object_names import Folders
 from connectors.s3.sink.plan import SinkPlan
 from connectors.s3.sink.rotation import Part, Rows
 
-#: In place of a value's schema: records without a value, of which only keys and headers are written.
+#: Stands for the schema of records without a value, of which only keys and headers are written.
 TOMBSTONE: Final = "tombstone"
 _HEADERS: Final = Schema.struct(
     {"headers": Schema.array(Schema.struct({"key": schema.STRING, "value": schema.OPTIONAL_STRING}))}
@@ -25,7 +25,7 @@ _HEADERS: Final = Schema.struct(
 
 
 class Batches:
-    """Makes batches ready, by the keys of a connector."""
+    """Prepares batches by the keys of a connector."""
 
     def __init__(self, options: SinkPlan) -> None:
         self._options = options
@@ -40,11 +40,11 @@ class Batches:
 
     @property
     def by_schema(self) -> bool:
-        """Whether a file takes records of one schema only."""
+        """Whether a file takes records of only one schema."""
         return any(form.by_schema for _, form in self._formats)
 
     def adopt(self, file: tuple[Any, ...] | None, record: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The schemas that a file has to have for a record: the file's own, if the record fits them.
+        """The schemas that a file needs for a record: the file's own, if the record fits them.
 
         Raises:
             DataError: there are none.
@@ -61,7 +61,7 @@ class Batches:
         return [row for row, value in enumerate(batch.values) if value is None]
 
     def prepare(self, batch: SinkBatch) -> Prepared:
-        """Make a batch ready.
+        """Prepare a batch.
 
         Raises:
             BadRows: for records that cannot be written.
@@ -69,16 +69,16 @@ class Batches:
         options = self._options
         nulls = [] if options.fields and options.fields != ("value",) else self.nulls(batch)
         if nulls and options.nulls != "write":
-            missing = DataError("the record has no value. behavior.on.null.values=ignore leaves such records out.")
+            missing = DataError("the record has no value. Set behavior.on.null.values=ignore to skip such records.")
             raise BadRows(dict.fromkeys(nulls, missing))
         times = options.extract(batch) if options.extract is not None else None
         encoded = [self._encode(batch, kind, form, nulls) for kind, form in self._formats]
         return Prepared(self, options, batch, times, encoded, nulls)
 
     def formats(self, schemas: tuple[Any, ...]) -> list[tuple[int, str, Format, Any]]:
-        """What a file of these schemas consists of: which of `Prepared`'s columns, extension, format, schema.
+        """The files for these schemas: which of `Prepared`'s columns, extension, format, schema.
 
-        What stands beside comes first: it is there when the file itself becomes visible.
+        Files of keys and headers come first: they exist when the file itself becomes visible.
         """
         found = [
             (number, kind + form.extension, form, schemas[number]) for number, (kind, form) in enumerate(self._formats)
@@ -93,7 +93,7 @@ class Batches:
         return self._options.format.encode(part, values).pick(range(len(rows)))
 
     def schemas(self, columns: Sequence[Column[Any]], nulls: Sequence[int]) -> Column[Any]:
-        """The schemas of each row, as one."""
+        """The schemas of each row, as one column of tuples."""
         if all(column.constant for column in columns) and not nulls:
             return Constant(self._tuple([column[0] for column in columns]), len(columns[0]))
         rows = [self._tuple(row) for row in zip(*columns, strict=True)]
@@ -110,7 +110,7 @@ class Batches:
         return found
 
     def _encode(self, batch: SinkBatch, kind: str, form: Format, nulls: Sequence[int]) -> Encoded:
-        """One of the columns; where it fails, the rows are found."""
+        """Encode one of the columns; on failure find the bad rows."""
         if kind == "" and nulls:
             there = [row for row in range(len(batch)) if row not in set(nulls)]
             return _Some(self._encode(batch.take(there), kind, form, ()), there, len(batch)) if there else _None(batch)
@@ -166,7 +166,7 @@ class Prepared:
         self._sizes = _sizes(batch) if options.rules.file_bytes else None
 
     def by_partition(self) -> list[tuple[TopicPartition, Sequence[int]]]:
-        """The rows of each partition that records were consumed from."""
+        """The rows by the partition that they were consumed from."""
         batch = self._batch
         if batch.original_topics.constant and batch.original_partitions.constant:
             return [(TopicPartition(batch.original_topics[0], batch.original_partitions[0]), range(len(batch)))]
@@ -180,31 +180,31 @@ class Prepared:
         return [(TopicPartition(*pattern), _range(rows)) for pattern, rows in found.items()]
 
     def offset(self, row: int) -> int:
-        """Of a row."""
+        """The offset of a row."""
         return self._batch.offsets[row]
 
     def first_in(self, pattern: str, rows: Sequence[int], behind: int) -> int | None:
-        """The first offset behind another of the rows of a pattern."""
+        """The first offset after `behind` among the rows of a pattern."""
         patterns, offsets = self._patterns, self._batch.offsets
         return next((offsets[row] for row in rows if offsets[row] > behind and patterns[row] == pattern), None)
 
     def patterns(self, rows: Sequence[int]) -> set[str]:
-        """Where rows go."""
+        """The patterns of rows."""
         patterns = self._patterns
         return {patterns[rows[0]]} if patterns.constant else {patterns[row] for row in rows}
 
     def beyond(self, rows: Sequence[int], behind: Mapping[str, int]) -> Sequence[int]:
-        """The rows that other objects do not hold already.
+        """The rows that no other object holds already.
 
         Args:
             rows: of one partition.
-            behind: patterns, and the last offsets that are there.
+            behind: patterns, and the last offsets in existing objects.
         """
         patterns, offsets = self._patterns, self._batch.offsets
         return [row for row in rows if offsets[row] > behind.get(patterns[row], -1)]
 
     def rows(self, rows: Sequence[int]) -> Rows:
-        """What rotation has to know of them."""
+        """What rotation needs to know about them."""
         return Rows(rows, self._batch.offsets, self._patterns, self._schemas, self._times, self._sizes)
 
     def formats(self, part: Part) -> list[tuple[int, str, Format, Any]]:
@@ -212,7 +212,7 @@ class Prepared:
         return self._batches.formats(part.schema)
 
     def payloads(self, part: Part, rows: Sequence[int]) -> list[list[Payload]]:
-        """The rows for each of the files of a part, in the order of `formats`; several come one after another.
+        """The rows for each file of a part, in the order of `formats`; a file may get several payloads.
 
         Raises:
             BadRows: for records that do not fit the schema of their file.
@@ -297,4 +297,4 @@ class _None(Encoded):
         self.schemas = Constant(TOMBSTONE, len(batch))
 
     def pick(self, rows: Sequence[int]) -> Payload:
-        raise AssertionError("only keys and headers of these are written")
+        raise AssertionError("of these only keys and headers are written")

@@ -1,4 +1,4 @@
-"""The bytes of a file that are not uploaded yet: in memory, and on the disk when memory is short."""
+"""The bytes of a file that are not uploaded yet: in memory, and on disk when memory is short."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ class Buffer:
     """Bytes in order. For one thread at a time.
 
     Args:
-        path: the file on the disk that it may use. It is made when it is needed.
+        path: the file on disk that it may use; created when needed.
 
     Attributes:
         size: all bytes.
-        held: those that are in memory.
+        held: those in memory.
     """
 
     def __init__(self, path: Path) -> None:
@@ -33,7 +33,7 @@ class Buffer:
             self.held += len(data)
 
     def spill(self) -> int:
-        """Bring to the disk what is in memory. How many bytes that were."""
+        """Move what is in memory to disk. Returns the number of bytes."""
         moved = self.held
         if moved:
             self._path.parent.mkdir(mode=0o700, exist_ok=True)
@@ -45,7 +45,7 @@ class Buffer:
         return moved
 
     def take(self, size: int) -> bytes:
-        """The first so many bytes, or all if there are fewer; they are gone from here."""
+        """Remove and return the first `size` bytes, or all if there are fewer."""
         found = []
         if self._spilled:
             data = self._path.read_bytes()
@@ -75,11 +75,11 @@ class Buffer:
 
 
 class Memory:
-    """A budget in bytes. Taking never waits: whoever may wait asks for `room` before it takes.
+    """A budget in bytes. Taking never waits: callers that may wait call `room` first.
 
     Attributes:
-        limit: what should not be exceeded.
-        used: what is taken now.
+        limit: how much should not be exceeded.
+        used: how much is taken now.
         most: the most that was ever taken.
     """
 
@@ -90,7 +90,7 @@ class Memory:
         self._changed = threading.Condition()
 
     def take(self, size: int) -> None:
-        """Take so much; a size below 0, where what is held turned out smaller, is released."""
+        """Take this many bytes; a negative size, when what is held turned out smaller, is released."""
         with self._changed:
             self.used += size
             self.most = max(self.most, self.used)
@@ -102,17 +102,17 @@ class Memory:
         self.take(-size)
 
     def wake(self) -> None:
-        """Let whoever waits look again, for another reason."""
+        """Wake waiting threads for another reason."""
         with self._changed:
             self._changed.notify_all()
 
     def wait(self, seconds: float) -> None:
-        """Wait so long at most for some to be given back, or for `wake`."""
+        """Wait up to `seconds` for a release or `wake`."""
         with self._changed:
             self._changed.wait(seconds)
 
     def room(self, seconds: float) -> bool:
-        """Wait so long at most for memory to be free, or for `wake`. Whether there is some."""
+        """Wait up to `seconds` for free memory or `wake`. Returns whether there is some."""
         with self._changed:
             if self.used < self.limit:
                 return True

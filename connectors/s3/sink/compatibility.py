@@ -1,7 +1,7 @@
-"""What a record with another schema than its file's does.
+"""What happens to a record with another schema than its file's.
 
-The policy of all sinks (`connect.data.evolution`) says whether a record fits a file, and what the next file has to look
-like where it does not: a file is never changed, but ended, and the next one has the schema that is needed.
+The policy of all sinks (`connect.data.evolution`) says whether a record fits a file, and which schema the next file
+needs if it does not: a file is never changed; it ends, and the next one has the needed schema.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from connect.data.evolution_policy import ALL, FAIL, PASS, QUARANTINE
 
 _MOST_REMEMBERED: Final = 1000
 
-#: What the words of schema.compatibility say; NONE is no policy: every other schema begins another file.
+#: The policies of schema.compatibility; with NONE there is none: every other schema begins another file.
 OF_WORDS: Final = {
     "none": None,
     "forward": EvolutionPolicy(ignore_unknown=True, mismatch=QUARANTINE),
@@ -25,14 +25,14 @@ OF_WORDS: Final = {
 
 
 class Unfit(DataError):
-    """A record for which the task fails, whatever the error policy says: schema.evolution.on.mismatch=fail."""
+    """A record that fails the task, whatever the error policy says: schema.evolution.on.mismatch=fail."""
 
 
 class Compatibility:
     """Finds the schemas of files, and fits records into them.
 
     Args:
-        policy: what the next file's schema may have that this one's has not, and what becomes of what fits neither.
+        policy: what the next file's schema may have that this one's lacks, and what happens to what fits neither.
     """
 
     def __init__(self, policy: EvolutionPolicy) -> None:
@@ -42,7 +42,7 @@ class Compatibility:
     def adopt(self, file: Schema | None, record: Schema | None) -> Schema | None:
         """The schema that a file must have for a record: the file's own, or one that takes both.
 
-        With on.mismatch=pass a record that may not fit begins a file of its own schema.
+        With on.mismatch=pass a record that might not fit begins a file of its own schema.
 
         Raises:
             DataError: no schema does.
@@ -85,7 +85,7 @@ _AS_IT_IS: Final = EvolutionPolicy(ignore_unknown=True)
 def _projected(target: Schema, value: Any) -> Any:
     if value is None:
         if not target.optional and target.default is None:
-            raise DataError("a field is null or missing that its file requires.")
+            raise DataError("a field that the file requires is null or missing.")
         return target.default if not target.optional else None
     if target.type is Type.STRUCT and isinstance(value, dict):
         return {field.name: _projected(field.schema, value.get(field.name)) for field in target.fields}

@@ -1,4 +1,4 @@
-"""S3SinkConnector: topics into the objects of a bucket."""
+"""S3SinkConnector: writes topics to the objects of a bucket."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The files that are open, and the thread that writes them: it compresses what the task took, and cuts it into parts.
+"""The open files, and the thread that writes them: it compresses what the task took, and cuts it into parts.
 
-All files share one budget of memory. When it is nearly used up, the largest file goes up as a part if it is large
-enough for one, else to the disk.
+All files share one memory budget. When it is nearly used up, the largest file is uploaded as a part if it is large
+enough for one, else moved to disk.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ from connectors.s3.sink.upload import Conflict, Upload
 
 log = logging.getLogger(__name__)
 
-#: From which share of the budget on memory is freed, and down to which; from which on at any price; and how much more
-#: it has to be before it is tried again.
+#: Shares of the budget: where freeing memory starts, where it stops, from where it may enlarge files; and how much more
+#: must be held before the next attempt.
 _HIGH, _LOW, _URGENT, _STEP = 0.7, 0.5, 0.9, 0.03
-#: A file that holds less is not worth the trouble.
+#: A file that holds less is not worth freeing.
 _SMALLEST: Final = 64 * 1024
 _STOP_S: Final = 1.0
 
 
 @dataclass(slots=True, eq=False)
 class File:
-    """A file as the task's thread knows it.
+    """A file as the task's thread sees it.
 
     Attributes:
-        lane: its pattern: what is of one pattern becomes visible in order.
-        beside: whether it is one of keys or headers, beside another.
-        full: whether it should end soon: it is as large as one upload may be.
+        lane: its pattern: files of one pattern become visible in order.
+        beside: whether it holds the keys or headers of another file.
+        full: whether it should end soon, because it is as large as one upload may be.
         bytes: uploaded so far.
     """
 
@@ -69,11 +69,11 @@ class File:
 
 
 class Job(NamedTuple):
-    """A request, or several, that threads of uploads make: again when it raised.
+    """A request, or several, for the upload threads; repeated if it raises.
 
     Attributes:
-        file: whose; None for what becomes of one that was dropped.
-        size: of the memory that it holds as long as it waits.
+        file: the file; None for cleaning up after a dropped one.
+        size: bytes of memory that it holds while it waits.
     """
 
     file: File | None
@@ -82,14 +82,14 @@ class Job(NamedTuple):
 
 
 class Done(NamedTuple):
-    """A file is durable. `conflict` is where to go on instead: another object is there, up to this offset."""
+    """A file is durable. With `conflict` another object exists instead, up to this offset: continue after it."""
 
     file: File
     conflict: int | None = None
 
 
 class Files:
-    """What the task does with files. All public methods are for its thread.
+    """What the task does with files. Only its thread calls the public methods.
 
     Args:
         options: the keys.
@@ -101,10 +101,10 @@ class Files:
         self._bucket = bucket
         self._folder = Path(options.spill_folder or tempfile.gettempdir(), f"connect-s3-{uuid.uuid4().hex}")
         self.memory = Memory(options.memory)
-        self._held = 0  # by files that are open
-        self._enough = 0.0  # when so much is, it is worth a look
-        # A lane is a pattern. Its objects become visible in the order of their records, so that what is there never has
-        # a gap; `connectors.s3.sink.upload` says what that is for.
+        self._held = 0  # by open files
+        self._enough = 0.0  # from this much on it is worth freeing some
+        # A lane is a pattern. Its objects become visible in the order of their records, so that they never have
+        # a gap; `connectors.s3.sink.upload` says why.
         self._uploads: BackgroundWriter[Job] = BackgroundWriter(
             "s3-upload", lambda jobs: jobs[0].send(), threads=options.threads, failed=self._job_failed
         )
@@ -139,16 +139,16 @@ class Files:
         return File(key, lane, form, schema, upload, buffer, tags, beside)
 
     def append(self, file: File, payload: Payload) -> None:
-        """Write rows to a file. With the patterns of keys, in place of what it has."""
+        """Write rows to a file. With {{key}} in the pattern they replace what it has."""
         self.memory.take(payload.size)
         self._work.put(lambda: self._append(file, payload))
 
     def close(self, file: File, last: int, records: int) -> None:
-        """Have a file finished and uploaded; `done` tells when it is durable."""
+        """Finish and upload a file; `done` says when it is durable."""
         self._work.put(lambda: self._close(file, last, records))
 
     def drop(self, files: Iterable[File]) -> None:
-        """Give up files, wherever they are: nothing more of them becomes visible, but for what is being sent now."""
+        """Give up files: nothing more of them becomes visible, except what is being sent now."""
         dropped = set(files)
         for file in dropped:
             file.dropped = True
@@ -161,21 +161,21 @@ class Files:
 
     @property
     def failure(self) -> Failure | None:
-        """Why uploads stand still."""
+        """Why uploads are stopped."""
         return self._failure
 
     @property
     def error(self) -> Exception | None:
-        """What failed that is no request."""
+        """A failure that was not a request's."""
         return self._error
 
     def retry(self) -> None:
-        """Send again what failed."""
+        """Repeat what failed."""
         self._failure = None
         self._uploads.retry()
 
     def stop(self) -> None:
-        """Give everything up. Uploads that have begun are aborted, as far as that is quickly done."""
+        """Give everything up. Aborts begun uploads as far as that is quick."""
         self._work.put(None)
         self._thread.join(_STOP_S)
         self._uploads.end(_STOP_S)
@@ -186,7 +186,7 @@ class Files:
     def _run(self) -> None:
         while (work := self._work.get()) is not None:
             if self._error is not None:
-                continue  # a file may lack records: nothing more of it must become an object
+                continue  # a file may lack records: no more of it may become an object
             try:
                 work()
                 self._relieve()
@@ -214,10 +214,10 @@ class Files:
         return file.writer
 
     def _cut(self, file: File) -> None:
-        """Send the parts that are full."""
+        """Upload the full parts."""
         size = self._options.part_size
         if not self._options.repeats:
-            # Its records are known when it ends, and have to stand in its metadata: it goes up at once.
+            # Its metadata must name its records, which are known when it ends: it is uploaded in one request.
             file.full = file.full or file.buffer.size >= size
             if file.full:
                 self.memory.wake()
@@ -259,7 +259,7 @@ class Files:
         self._uploads.add(Job(file, lambda: self._send_rest(file), 0), lane=file.lane)
 
     def _send_rest(self, file: File) -> None:
-        """Make a file visible that is complete: in a thread of uploads, again when it failed."""
+        """Make a complete file visible; in an upload thread, repeated after a failure."""
         with self._lock:
             if file.dropped:
                 return
@@ -287,7 +287,7 @@ class Files:
             with self._lock:
                 if not file.dropped:
                     file.buffer.add(body)
-                    self._spill(file)  # many may wait for the same store
+                    self._spill(file)  # many files may wait for the same store
             self.memory.release(len(body))
             raise
         file.bytes += len(body)
@@ -298,7 +298,7 @@ class Files:
         assert file.tags is not None
         try:
             file.upload.tag({**file.tags, "endOffset": str(file.last), "recordCount": str(file.records)})
-        except Exception as error:  # it is there: only its tags are not
+        except Exception as error:  # the object exists: only its tags are missing
             if self._options.tags_must:
                 raise
             log.warning("%s It has no tags.", failure(error, self._bucket.settings, f"tagging {file.key}").sentence)
@@ -314,13 +314,13 @@ class Files:
                 self._uploads.add(Job(None, file.upload.abort, 0), lane=file.lane)
 
     def _leave(self, file: File) -> None:
-        """It is open no longer: what it still takes it will not give."""
+        """It is no longer open: its memory cannot be freed early any more."""
         if file in self._open:
             del self._open[file]
             self._held -= file.counted
 
     def _account(self, file: File, more: int = 0) -> None:
-        """Count what a file takes, beside `more`."""
+        """Count the memory that a file takes, plus `more`."""
         held = file.buffer.held + (file.writer.held if file.writer is not None else 0)
         self.memory.take(held - file.counted + more)
         if file in self._open:
@@ -328,14 +328,14 @@ class Files:
         file.counted = held
 
     def _relieve(self) -> None:
-        """Free memory, from the largest files on, when there is little left."""
+        """Free memory, starting with the largest files, when little is left."""
         memory = self.memory
         if memory.used < memory.limit * _HIGH or self._held < self._enough:
             return
         self._let_out(_SMALLEST, hard=False)
         if memory.used > memory.limit * _URGENT:
             self._let_out(1, hard=True)
-        # There is no use in looking at all files again before they hold more than they could not give now.
+        # Checking all files again is useless before they hold more than what they could not free now.
         self._enough = self._held + memory.limit * _STEP
 
     def _let_out(self, smallest: int, *, hard: bool) -> None:
@@ -370,7 +370,7 @@ class Files:
 
     def _job_failed(self, lane: Hashable, jobs: list[Job], error: Exception) -> None:
         if isinstance(error, Conflict):
-            return  # the task's thread goes back behind it, and drops what waits in this lane
+            return  # the task's thread rewinds to the end of that object, and drops what waits in this lane
         file = jobs[0].file
         doing = f"writing {file.key}" if file is not None else f"aborting an upload of {lane}"
         if file is None:

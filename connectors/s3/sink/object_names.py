@@ -1,6 +1,6 @@
-"""How objects are named: a pattern for every record, and the key that it makes with the offset of its first record.
+"""How objects are named: a pattern for every record, and the key made from it and the offset of the first record.
 
-Records of one pattern go into one file. A pattern is the key with MARK where the offset of the first record will stand.
+Records of one pattern go to one file. A pattern is the key with MARK in place of the first record's offset.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class ObjectNames(Protocol):
     """Names the objects that records go to.
 
     Attributes:
-        replaces: whether a record takes the place of the one before it in its file, as files named by keys want.
+        replaces: whether a record replaces the one before it in its file, as in files named by keys.
     """
 
     replaces: bool
@@ -36,10 +36,10 @@ class ObjectNames(Protocol):
         """The key of a file, without its extension."""
 
     def folder(self, topic: str) -> str:
-        """What the keys of all objects of a topic begin with."""
+        """The prefix of the keys of all objects of a topic."""
 
     def belongs(self, key: str, topic: str, partition: int) -> bool:
-        """Whether an object of this key may be of this partition of a topic."""
+        """Whether an object with this key may belong to this partition of a topic."""
 
 
 class Folders:
@@ -50,7 +50,7 @@ class Folders:
         top: what comes first (topics.dir).
         delimiter: between folders.
         file_delimiter: between the parts of a file's name.
-        width: of the offset, with zeros before it.
+        width: of the offset, padded with zeros.
     """
 
     replaces = False
@@ -110,12 +110,12 @@ class Templates:
 
     Args:
         template: of the names.
-        prefix: what all keys begin with; may have variables as well.
+        prefix: of all keys; may contain variables as well.
         zone: of timestamps.
-        now: whether timestamps are those of now, else of the records.
+        now: whether timestamps are the current time, else the records'.
 
     Raises:
-        ValueError: the template makes no sense.
+        ValueError: the template is wrong.
     """
 
     def __init__(self, template: str, prefix: str, zone: ZoneInfo, *, now: bool) -> None:
@@ -124,9 +124,9 @@ class Templates:
         names = {match[1] for match in _VARIABLE.finditer(self._whole)}
         self.replaces = "key" in names
         if not self.replaces and not {"topic", "partition", "start_offset"} <= names:
-            raise ValueError("needs topic, partition and start_offset, or key: else one file would replace another.")
+            raise ValueError("needs topic, partition and start_offset, or key: else files would replace each other.")
         if self.replaces and "start_offset" in names:
-            raise ValueError("has key or start_offset, not both: there is one file for each key.")
+            raise ValueError("cannot have both key and start_offset: a key has one file.")
         self._zone = zone
         self._now = now
         self._width = 0
@@ -163,7 +163,7 @@ class Templates:
             return [int(time.time() * 1000)] * len(batch)
         times = batch.timestamps.to_list()
         if None in times:
-            missing = DataError("the record has no timestamp, and file.name.timestamp.source=event asks for it.")
+            missing = DataError("the record has no timestamp, which file.name.timestamp.source=event requires.")
             raise BadRows({row: missing for row, each in enumerate(times) if each is None})
         return times  # type: ignore[return-value]
 
@@ -188,7 +188,7 @@ class Templates:
                 pattern = TimePattern(value, self._zone, 3_600_000)
                 return lambda _, moments: pattern.all_of(list(moments))
         raise ValueError(
-            f"{piece[0]} is no variable. Known are topic, partition, start_offset, key, and timestamp:unit=yyyy, MM, "
+            f"{piece[0]} is not a variable. Write topic, partition, start_offset, key, or timestamp:unit=yyyy, MM, "
             "dd or HH."
         )
 

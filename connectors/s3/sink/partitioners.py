@@ -1,4 +1,4 @@
-"""Into which folder a record goes, and when it is: Confluent's partitioners and extractors, over whole batches."""
+"""The folder and the time of records: Confluent's partitioners and timestamp extractors, over whole batches."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WALLCLOCK: Final = "wallclock"
 RECORD: Final = "record"
 RECORD_FIELD: Final = "recordfield"
 
-#: When the rows of a batch are, in milliseconds since 1970. Raises `BadRows`.
+#: The times of a batch's rows, in milliseconds since 1970. Raises `BadRows`.
 Extractor = Callable[[SinkBatch], list[int]]
 
 
@@ -33,7 +33,7 @@ class Partitioner(Protocol):
 
         Args:
             batch: the records.
-            times: when they are, for those that go by time.
+            times: of the records, for partitioners that go by time.
 
         Raises:
             BadRows: some records have no folder.
@@ -53,7 +53,7 @@ class ByField:
     """A folder for each value of some fields.
 
     Args:
-        names: of the fields; dots lead into structs.
+        names: the fields; dots lead into structs.
         delimiter: between the folders of several fields.
         with_names: whether a folder is ``name=value``, or the value alone.
     """
@@ -91,7 +91,7 @@ class ByField:
 
 
 class ByTime:
-    """A folder for each stretch of time.
+    """A folder for each period of time.
 
     Args:
         pattern: of the folders' names.
@@ -117,7 +117,7 @@ class ByTime:
 
 def _text(name: str, value: Any) -> str:
     if value is None:
-        raise DataError(f'the field "{name}" of partition.field.name is missing, or null.')
+        raise DataError(f'the field "{name}" of partition.field.name is missing or null.')
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str | int):
@@ -129,15 +129,15 @@ def _text(name: str, value: Any) -> str:
 
 def _no_folder(name: str, value: Any) -> DataError:
     return DataError(
-        f'the field "{name}" of partition.field.name is a {type(value).__name__}. Texts, whole numbers, booleans and '
+        f'the field "{name}" of partition.field.name is a {type(value).__name__}. Strings, integers, booleans and '
         "dates can name a folder."
     )
 
 
 def field_of(values: Values, name: str) -> Sequence[Any]:
-    """The field's value in each row; None where there is none. A name with dots leads into structs and maps.
+    """The field's value in each row; None if it is missing. A name with dots leads into structs and maps.
 
-    A field whose own name has the dots is found first.
+    A field whose own name contains the dots takes precedence.
     """
     columns = values.struct_columns
     if columns is not None:
@@ -160,10 +160,10 @@ def _within(item: Any, name: str) -> Any:
 
 
 def extractor(kind: str, field: str) -> Extractor:
-    """What tells the times of a batch's records.
+    """The function that returns the times of a batch's records.
 
     Args:
-        kind: one of the words above.
+        kind: one of the constants above.
         field: for RECORD_FIELD, its name; dots lead into structs.
     """
     if kind == WALLCLOCK:
@@ -197,7 +197,7 @@ def _of_field(values: Values, field: str) -> list[int]:
 def _milliseconds(value: Any, field: str) -> int:
     if isinstance(value, bool) or value is None:
         said = "nothing" if value is None else "a boolean"
-        raise DataError(f'the field "{field}" of timestamp.field holds {said}, no time.')
+        raise DataError(f'the field "{field}" of timestamp.field holds {said} instead of a time.')
     if isinstance(value, int):
         return value
     if isinstance(value, dt.datetime):
@@ -209,7 +209,7 @@ def _milliseconds(value: Any, field: str) -> int:
             moment = dt.datetime.fromisoformat(value)
         except ValueError:
             raise DataError(
-                f'the field "{field}" of timestamp.field holds a text that is no time of ISO 8601.'
+                f'the field "{field}" of timestamp.field holds a string that is not an ISO 8601 timestamp.'
             ) from None
         return _milliseconds(moment, field)
-    raise DataError(f'the field "{field}" of timestamp.field is a {type(value).__name__}, which is no time.')
+    raise DataError(f'the field "{field}" of timestamp.field is a {type(value).__name__}, not a time.')

@@ -1,4 +1,4 @@
-"""What is made of the keys of the sink: formats, names of objects, and the rules by which files end."""
+"""What follows from the sink's keys: formats, object names, and the rules by which files end."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from connectors.s3.sink.rotation import Rules
 from connectors.s3.sink.time_pattern import TimePattern, has_words
 
 _DEFAULT_TEMPLATE: Final = "{{topic}}-{{partition}}-{{start_offset}}"
-#: What of a configuration cannot change where files end.
+#: The keys that cannot change where files end.
 _BESIDE: Final = ("aws", "s3.", "store.", "errors.", "consumer.override.", "tasks.max", "task.", "topics", "retry.")
 
 _FORMATS: Final = {
@@ -70,28 +70,27 @@ _EXTRACTORS: Final = {"wallclock": WALLCLOCK, "record": RECORD, "recordfield": R
 
 
 class SinkPlan(S3SinkOptions):
-    """The keys, and what is made of them.
+    """The keys, and what follows from them.
 
     Attributes:
-        format: of the values; `keys_format`, `headers_format`: of the files beside, None where there are none.
+        format: of the values; `keys_format`, `headers_format`: of the files beside them, None for no such files.
         names: of objects.
-        extract: when records are, None where nothing asks.
-        live: whether that is the clock of now.
+        extract: returns the times of records, None if nothing needs them.
+        live: whether these times are the current time.
         rules: when files end.
-        evolution: whether records with another schema than their file's are fitted into it, and how; None: they begin
-            another file.
-        schedule_ms: the wall clock ends files whenever so much is over; 0: never.
+        evolution: how records with another schema are fitted to their file's; None: they begin another file.
+        schedule_ms: the interval at which the wall clock ends files; 0: never.
         at_commit: whether files end at each commit.
         fields: Aiven's output fields, or None.
-        enveloped: whether they stand in an object.
-        repeats: whether the same records make the same files again: nothing of the above goes by the clock.
+        enveloped: whether these are wrapped in an object.
+        repeats: whether the same records make the same files again: nothing above depends on the clock.
         conditional: whether objects are never replaced.
-        fingerprint: of all that decides where files end.
+        fingerprint: a hash of all that decides where files end.
         tags: of objects; None for none.
     """
 
     def __init__(self, config: Config) -> None:
-        """Take parsed values.
+        """Derive the plan from parsed values.
 
         Raises:
             ConfigError: a key is wrong, or contradicts another.
@@ -107,13 +106,13 @@ class SinkPlan(S3SinkOptions):
         ends = bool(rules.records or interval or self.schedule_ms)
         self.at_commit = self.names.replaces or not (ends or rules.file_bytes)
         if rules.file_bytes and not ends and not _single(self.names, self):
-            why = "alone ends no stretch with several folders. Set flush.size or rotate.interval.ms as well."
+            why = "cannot end files alone if a partition has several folders. Set flush.size or rotate.interval.ms too."
             raise ConfigError("file.max.bytes", why)
         if self.nulls == "write" and not self.store_kafka_keys:
-            raise ConfigError("behavior.on.null.values", "write needs store.kafka.keys=true: keys are what is written.")
+            raise ConfigError("behavior.on.null.values", "write needs store.kafka.keys=true: it writes only keys.")
         if isinstance(self.names, Templates) and (self.store_kafka_keys or self.store_kafka_headers):
             key = "store.kafka.keys" if self.store_kafka_keys else "store.kafka.headers"
-            raise ConfigError(key, "goes with topics.dir and partitioners, not with file.name.template.")
+            raise ConfigError(key, "cannot be used with file.name.template, only with topics.dir and partitioners.")
         self.keys_format = _named(self, "keys.format.class") if self.store_kafka_keys else None
         self.headers_format = _named(self, "headers.format.class") if self.store_kafka_headers else None
         self.extract = extractor(kind, self.timestamp_field) if by_time or interval else None
@@ -131,7 +130,7 @@ def _evolution(options: S3SinkOptions) -> EvolutionPolicy | None:
         return OF_WORDS[word]
     if word != "none":
         raise ConfigError(
-            "schema.compatibility", f"contradicts {written[0]}. Write schema.evolution, and not this key."
+            "schema.compatibility", f"contradicts {written[0]}. Keep schema.evolution and remove this key."
         )
     return EvolutionPolicy.of(options.config)
 
@@ -163,12 +162,12 @@ def _extractor(options: S3SinkOptions, *, by_time: bool) -> str:
     kind = _EXTRACTORS.get(word)
     if kind is None:
         raise ConfigError("timestamp.extractor", f'"{written}" is unknown. Write Wallclock, Record or RecordField.')
-    # Partitioners that know no time have no extractor: then a record's own timestamp tells when it is.
+    # Partitioners without a time have no extractor: then the record's own timestamp is its time.
     return kind if by_time else RECORD
 
 
 def _object_names(options: S3SinkOptions, form: Format) -> tuple[ObjectNames, bool, bool]:
-    """How objects are named; whether that goes by time through the extractor; whether it is the same again."""
+    """How objects are named; whether names use the extractor's time; whether they are the same on a repeat."""
     template = options.file_name_template
     if template or keys.is_aivens(options.config.raw):
         added = form.extension if form.extension in compression.EXTENSIONS.values() else ""
@@ -182,7 +181,7 @@ def _object_names(options: S3SinkOptions, form: Format) -> tuple[ObjectNames, bo
             )
         except ValueError as error:
             raise ConfigError("file.name.template", str(error)) from None
-        form.extension = ""  # the template says it all
+        form.extension = ""  # the template is the whole name
         return names, False, not (now and "timestamp" in (template + options.file_name_prefix))
     partitioner, by_time = _partitioner(options)
     folders = Folders(
@@ -212,7 +211,7 @@ def _partitioner(options: S3SinkOptions) -> tuple[Partitioner, bool]:
             if not pattern:
                 raise ConfigError("path.format", f"is required for the partitioner time: {HOURLY}, for example.")
             if has_words(pattern) and options.locale[:2].lower() not in ("", "en"):
-                raise ConfigError("locale", "names of months and days are English only. Use their numbers.")
+                raise ConfigError("locale", "only English names of months and days are supported. Use numbers.")
             duration = {"daily": DAY_MS, "hourly": HOUR_MS}.get(kind) or options.partition_duration_ms
             try:
                 return ByTime(TimePattern(pattern, options.zone, duration if duration > 0 else HOUR_MS)), True
@@ -231,9 +230,9 @@ def _format(options: S3SinkOptions, *, aivens: bool) -> tuple[Format, tuple[str,
     kind = options.format_output_type.lower() or "csv"
     fields = tuple(field.lower() for field in options.format_output_fields)
     if wrong := [field for field in fields if field not in FIELDS]:
-        raise ConfigError("format.output.fields", f'"{wrong[0]}" is none of {", ".join(FIELDS)}.')
+        raise ConfigError("format.output.fields", f'"{wrong[0]}" is not one of {", ".join(FIELDS)}.')
     if not options.enveloped and len(fields) > 1:
-        raise ConfigError("format.output.envelope", "false needs a single one of format.output.fields.")
+        raise ConfigError("format.output.envelope", "false needs exactly one field in format.output.fields.")
     packed = options.file_compression_type.lower() or "gzip"
     if kind == "csv":
         encoded = options.format_output_fields_value_encoding.lower() == "base64"
@@ -253,7 +252,7 @@ def _named(options: S3SinkOptions, key: str) -> Format:
     kind = _FORMATS.get(_last_word(written))
     packed: dict[str, Any] = {"kind": options.s3_compression_type.lower(), "level": options.s3_compression_level}
     if packed["kind"] == compression.GZIP and packed["level"] > 9:
-        raise ConfigError("s3.compression.level", "of gzip is at most 9.")
+        raise ConfigError("s3.compression.level", "is at most 9 for gzip.")
     match kind:
         case "json":
             return lines.JsonLines(options.json_decimal_format.upper(), **packed)
@@ -264,7 +263,7 @@ def _named(options: S3SinkOptions, key: str) -> Format:
         case "string":
             return lines.Texts(**packed)
         case "bytes":
-            # As it was written: a line feed by itself is no blank here.
+            # The raw value: a line feed alone is a separator, not a blank to strip.
             separator = options.config.raw.get("format.bytearray.separator")
             between = "\n" if separator is None else unescaped(separator)
             return lines.Bytes(between.encode(), extension=options.format_bytearray_extension, **packed)

@@ -1,9 +1,9 @@
-"""When files begin and end: decided for each partition of a topic by its records, one after another.
+"""When files begin and end: each partition of a topic decides it by its records, one after another.
 
-A stretch is what lies between two ends of all files: when enough records are taken, when time is over. What a stretch
-holds is committed as a whole. Within it a file may end alone (it is large enough, its schema changes, too many are
-open), and another begins. All of this follows from the records and their order (but for the wall clock, where that is
-asked for), so that the same records from the same beginning make the same files again.
+A stretch lies between two ends of all files: when there are enough records, or the interval is over. The records of a
+stretch are committed as a whole. Within it a single file may end (it is large enough, its schema changes, too many are
+open), and another begins. All of this follows from the records and their order (except by the wall clock, if that is
+configured), so the same records from the same beginning make the same files again.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ class Rules:
     """When files end. 0 means never.
 
     Attributes:
-        records: so many of a partition, in all its files together, end a stretch (flush.size).
-        file_records: so many end a file.
-        file_bytes: so many of records as they came from Kafka end a file.
-        interval_ms: a record so much later than the first of the stretch ends it, before itself.
-        on_change: with that, a record of another pattern than the one before ends it as well.
-        open_files: how many may be open; when there would be more, the one that began first ends.
-        by_schema: whether a file takes one schema only.
+        records: how many of a partition, in all its files together, end a stretch (flush.size).
+        file_records: how many end a file.
+        file_bytes: how many, of records as they came from Kafka, end a file.
+        interval_ms: a record this much later than the first of the stretch begins another stretch.
+        on_change: with interval_ms, so does a record of another pattern than the one before.
+        open_files: how many may be open; before one more, the oldest ends.
+        by_schema: whether a file takes only one schema.
     """
 
     records: int = 0
@@ -41,17 +41,17 @@ class Rules:
 
     @property
     def simple(self) -> bool:
-        """Whether only numbers of records end something."""
+        """Whether only record counts end anything."""
         return not (self.file_bytes or self.interval_ms or self.open_files or self.file_records)
 
 
 @dataclass(slots=True)
 class Part:
-    """A file as far as rotation knows it.
+    """A file as rotation sees it.
 
     Attributes:
         pattern: of its key, see `connectors.s3.sink.object_names`.
-        schema: that it was opened for.
+        schema: the one that it was opened for.
         first, last: offsets of its records.
         row: of its first record, in the batch in which it began.
     """
@@ -92,13 +92,13 @@ class End(NamedTuple):
 
 Step = Append | Close | End
 
-#: The schema that files must have for a record: given that of the files of the stretch (None at first) and the
-#: record's. Raises DataError where there is none.
+#: The schema that files need for a record: given that of the stretch's files (None at first) and the
+#: record's. Raises DataError if there is none.
 Adopt = Callable[[Any, Any], Any]
 
 
 class Rows(NamedTuple):
-    """Some rows of a batch, all of one partition, and what decides about them."""
+    """Some rows of a batch, all of one partition, with the columns that decide about them."""
 
     rows: Sequence[int]
     offsets: Column[int]
@@ -115,7 +115,7 @@ class Rotation:
         rules: when files end.
         adopt: see `Adopt`.
 
-    `take` tells what to do with rows; it changes this object, so a batch that may be refused is given to a `copy`.
+    `take` says what to do with rows and changes this object; so give a batch that may be refused to a `copy`.
     """
 
     def __init__(self, rules: Rules, adopt: Adopt | None = None) -> None:
@@ -131,7 +131,7 @@ class Rotation:
         self._number = 0
 
     def copy(self) -> Rotation:
-        """The same, to be changed apart."""
+        """An independent copy."""
         other = Rotation(self.rules, self._adopt)
         other._schema = self._schema
         other.open = {pattern: replace(part, rows=[]) for pattern, part in self.open.items()}
@@ -140,7 +140,7 @@ class Rotation:
         return other
 
     def take(self, rows: Rows) -> list[Step]:
-        """What becomes of these rows, in order."""
+        """The steps for these rows, in order."""
         if not len(rows.rows):
             return []
         if self.rules.simple and rows.patterns.constant and (rows.schemas.constant or not self.rules.by_schema):
@@ -148,12 +148,12 @@ class Rotation:
         return self._take_each(rows)
 
     def close(self, part: Part) -> list[Step]:
-        """End one file; with the last one that is open its stretch."""
+        """End one file; with the last open one also its stretch."""
         del self.open[part.pattern]
         return [Close(part)] if self.open else [Close(part), *self.end()]
 
     def end(self) -> list[Step]:
-        """End all files, if there are records in them."""
+        """End all files, if they have records."""
         if self.first is None:
             return []
         steps: list[Step] = [Close(part) for part in self.open.values()]
@@ -165,7 +165,7 @@ class Rotation:
         return steps
 
     def is_over(self, time: int) -> bool:
-        """Whether at this time the stretch is over by `Rules.interval_ms`."""
+        """Whether `Rules.interval_ms` has ended the stretch at this time."""
         return self._base is not None and time - self._base >= self.rules.interval_ms
 
     def _adopted(self, schema: Any, rows: Sequence[int]) -> Any:
@@ -178,7 +178,7 @@ class Rotation:
         return self._schema
 
     def _take_alike(self, rows: Rows) -> list[Step]:
-        """All rows have one pattern, and only their number ends files."""
+        """For rows of one pattern, when only record counts end files."""
         steps: list[Step] = []
         at, rest = 0, len(rows.rows)
         pattern = rows.patterns[rows.rows[0]]
@@ -265,7 +265,7 @@ class Rotation:
 
 
 def _settle(steps: list[Step], touched: dict[int, Part]) -> None:
-    """Tell of the rows that were taken so far, a file at a time."""
+    """Add the steps for the rows taken so far, one per file."""
     for part in touched.values():
         steps.append(Append(part, part.rows))
         part.rows = []

@@ -1,4 +1,4 @@
-"""S3SinkTask: records into files, files into objects."""
+"""S3SinkTask: writes records to files, and files to objects."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-#: How long `put` waits for memory before it says that the store is slow, so that the task can be stopped.
+#: How long `put` waits for memory before it reports a slow store, so that the task can be stopped.
 _ROOM_S: Final = 20.0
-#: How long a commit waits for uploads, where it ends files itself.
+#: How long a commit waits for uploads if it ends files itself.
 _COMMIT_S: Final = 60.0
 _LONGEST_BACKOFF_S: Final = 60.0
 
@@ -52,17 +52,17 @@ class _Stretch:
 
 @dataclass(slots=True)
 class _Partition:
-    """What the task has of a partition.
+    """What the task knows of a partition.
 
     Attributes:
-        files: those that are open: the file of a part, and those beside it.
-        stretches: not durable yet, in order; the last may be open.
-        behind: patterns where other objects were found, and the offsets up to which those go.
+        files: the open ones: the file of a part, and those of keys and headers beside it.
+        stretches: those not durable yet, in order; the last may be open.
+        behind: patterns where other objects were found, and the last offsets in those.
         since: where the first of those began, as far as this task knows. No offset from there to their ends is
-            committed: whoever began in between would find no object that begins there, and write the rest once more.
-        last: the offset that was taken last.
-        fresh: whether nothing became durable yet since the partition came: others may have written what comes now.
-        seen: the patterns that were looked at meanwhile.
+            committed: a task that began in between would find no object that begins there, and write the rest again.
+        last: the last offset taken.
+        fresh: whether nothing became durable since the partition was assigned: others may have written what comes now.
+        seen: the patterns checked meanwhile.
     """
 
     rotation: Rotation
@@ -75,14 +75,14 @@ class _Partition:
     seen: set[str] = field(default_factory=set)
 
     def held_back(self, offset: int) -> int:
-        """Up to where all is durable, given that this much is written: see `since`."""
+        """The offset up to which all is durable, given that this much is written: see `since`."""
         if self.since is None or offset > max(self.behind.values()):
             return offset
         return min(offset, self.since)
 
 
 class _Plan(NamedTuple):
-    """What is to be done with a batch's records of a partition, and what it makes of the rotation."""
+    """What to do with a batch's records of a partition, and the rotation afterwards."""
 
     partition: TopicPartition
     rotation: Rotation
@@ -94,9 +94,9 @@ class _Plan(NamedTuple):
 class S3SinkTask(SinkTask):
     """Writes records to objects.
 
-    `put` encodes a batch and decides which file each record goes to; threads compress and upload behind it. A batch is
-    taken as a whole or not at all. `pre_commit` gives the beginning of what is not durable yet. Where a task lives for
-    one batch, as on Spark, or where no key says when files end, it ends them all and waits for them.
+    `put` encodes a batch and decides which file each record goes to; threads compress and upload in the background. A
+    batch is taken as a whole or not at all. `pre_commit` returns the beginning of what is not durable yet. If a task
+    lives for one batch, as on Spark, or no key says when files end, `pre_commit` ends all files and waits for them.
     """
 
     settings = S3SinkOptions.definition()
@@ -110,7 +110,7 @@ class S3SinkTask(SinkTask):
 
         options = SinkPlan.parse(config)
         if self.context.one_batch:
-            # Where a batch ends is no rule by which the same files come again: each has to say where it ends.
+            # The end of a batch is not a rule that makes the same files again: each file has to say where it ends.
             options.at_commit, options.repeats = True, False
         self._options = options
         if isinstance(options.format, Parquet) and importlib.util.find_spec("pyarrow") is None:
@@ -123,9 +123,9 @@ class S3SinkTask(SinkTask):
         self._rules = replace(options.rules, by_schema=self._batches.by_schema)
         self._partitions: dict[TopicPartition, _Partition] = {}
         self._owners: dict[File, TopicPartition] = {}
-        self._rewound: dict[TopicPartition, int] = {}  # in the call that runs: where they go on
-        self._in_hand = False  # whether a batch was handed in and is not taken yet
-        self._stale: dict[TopicPartition, int] = {}  # set back while it was; what had been taken of them
+        self._rewound: dict[TopicPartition, int] = {}  # in the current call: where they continue
+        self._in_hand = False  # whether a batch was delivered and is not taken yet
+        self._stale: dict[TopicPartition, int] = {}  # rewound meanwhile; the last offsets taken of them
         self._retries = RetryBudget(
             options.max_retries,
             options.retry_backoff,
@@ -138,7 +138,7 @@ class S3SinkTask(SinkTask):
     def open(self, partitions: Sequence[TopicPartition]) -> Offsets | None:
         for partition in partitions:
             self._partitions[partition] = self._new_partition()
-        if self._options.repeats:  # others send no object in parts
+        if self._options.repeats:  # only then are objects sent in parts
             self._abort_left(partitions)
         return None
 
@@ -163,10 +163,10 @@ class S3SinkTask(SinkTask):
             self._await()
         if self._files.error is not None:
             raise self._files.error
-        if self.context.one_batch and self._files.failure is None:  # what failed the next put tells
+        if self.context.one_batch and self._files.failure is None:  # the next put reports failures
             if self._owners:
-                raise RetriableError(f"The uploads to {self._options.where} are not through yet.")
-            return offsets  # nobody waits here for the rest of an object that is there and goes beyond the batch
+                raise RetriableError(f"The uploads to {self._options.where} are not complete yet.")
+            return offsets  # an existing object may go beyond the batch; nobody waits for the rest of it
         return {partition: self._durable(partition, offset) for partition, offset in offsets.items()}
 
     def close(self, partitions: Sequence[TopicPartition]) -> None:
@@ -183,7 +183,7 @@ class S3SinkTask(SinkTask):
     # Taking records.
 
     def _take(self, batch: SinkBatch) -> None:
-        """Decide about every record, then hand them all on. Bad ones are reported, and decided without."""
+        """Decide about every record, then pass them all on. Reports bad ones, and decides without them."""
         batch = self._without_nulls(batch)
         while len(batch):
             try:
@@ -213,9 +213,9 @@ class S3SinkTask(SinkTask):
         return _Plan(partition, rotation, steps, payloads, last)
 
     def _look(self, known: _Partition, rows: Sequence[int], prepared: Prepared) -> None:
-        """Find the objects that an earlier task has written of these rows, and whose offsets it could not commit.
+        """Find the objects that an earlier task wrote of these rows without committing their offsets.
 
-        Files that end with the clock end elsewhere this time: what is there already is left out.
+        Files that end by the clock end elsewhere this time: what exists already is left out.
         """
         for pattern in prepared.patterns(rows) - known.seen:
             offset = prepared.first_in(pattern, rows, known.behind.get(pattern, -1))
@@ -229,7 +229,7 @@ class S3SinkTask(SinkTask):
                 offset = prepared.first_in(pattern, rows, last)
 
     def _without_nulls(self, batch: SinkBatch) -> SinkBatch:
-        """With behavior.on.null.values=ignore, the batch without records that have no value."""
+        """The batch without its records that have no value, with behavior.on.null.values=ignore."""
         options = self._options
         if options.nulls != "ignore" or not (nulls := self._batches.nulls(batch)):
             return batch
@@ -248,7 +248,7 @@ class S3SinkTask(SinkTask):
             record = records[row]
             if reporter is None or isinstance(error, Unfit):
                 where = f"topic {record.topic}, partition {record.partition}, offset {record.offset}"
-                raise type(error)(f"The record of {where} cannot be written: {error}") from error
+                raise type(error)(f"The record at {where} cannot be written: {error}") from error
             reporter.report(record, error)
         return batch.take([row for row in range(len(batch)) if row not in bad.rows])
 
@@ -275,7 +275,7 @@ class S3SinkTask(SinkTask):
                     known.stretches[-1].ended = True
 
     def _begin(self, partition: TopicPartition, part: Part, prepared: Prepared) -> list[File]:
-        """Open the file of a part, behind those beside it."""
+        """Open the files of a part: those of keys and headers first."""
         known = self._partitions[partition]
         if not known.stretches or known.stretches[-1].ended:
             known.stretches.append(_Stretch(part.first))
@@ -324,7 +324,7 @@ class S3SinkTask(SinkTask):
             self._carry_out(partition, known.rotation.end())
 
     def _await(self) -> None:
-        """Wait until all that has ended is durable, or something fails, or it takes too long."""
+        """Wait until all ended files are durable, something fails, or it takes too long."""
         until = time.monotonic() + _COMMIT_S
         while time.monotonic() < until and not self._files.failure and not self._files.error:
             if not self._owners:
@@ -342,7 +342,7 @@ class S3SinkTask(SinkTask):
         for file, conflict in self._files.done():
             partition = self._owners.pop(file, None)
             if partition is None:
-                continue  # of a partition that went away meanwhile
+                continue  # its partition was revoked meanwhile
             if conflict is not None:
                 self._go_behind(partition, file, conflict)
                 continue
@@ -356,16 +356,16 @@ class S3SinkTask(SinkTask):
             self._retries.worked()
             while known.stretches and known.stretches[0].ended and not known.stretches[0].pending:
                 known.stretches.popleft()
-                if not self.context.one_batch:  # of which an earlier attempt may have written all
+                if not self.context.one_batch:  # an earlier attempt may have written all of one batch
                     known.fresh, known.seen = False, set()
-                if not self._options.at_commit:  # where it would end the files that are open
+                if not self._options.at_commit:  # a commit would end the open files
                     self.context.request_commit()
 
     def _go_behind(self, partition: TopicPartition, file: File, last: int) -> None:
-        """Another object is in the place of a file: begin again behind the records that it holds."""
+        """Another object has the name of a file: begin again after the records that it holds."""
         known = self._partitions[partition]
         first = known.held_back(known.stretches[0].first)
-        log.warning("%s is there up to offset %d: %s-%d goes on behind it.", file.upload.key, last, *partition)
+        log.warning("%s exists already, up to offset %d: %s-%d continues after it.", file.upload.key, last, *partition)
         self.context.metrics.count("s3_errors_total", 1, **{"class": "conflict"})
         self._give_up(known)
         behind = {**known.behind, file.lane: max(last, known.behind.get(file.lane, -1))}
@@ -385,7 +385,7 @@ class S3SinkTask(SinkTask):
         return _Partition(Rotation(self._rules, self._batches.adopt), behind=behind or {}, since=since)
 
     def _current(self, batch: SinkBatch) -> SinkBatch:
-        """The batch without what was consumed before a partition was set back: that comes again."""
+        """The batch without what was consumed before a partition was rewound: that comes again."""
         if not self._stale:
             return batch
         firsts = batch.first_offsets()
@@ -402,7 +402,7 @@ class S3SinkTask(SinkTask):
     # Trouble.
 
     def _check(self) -> None:
-        """Raise what failed; or let it be tried again, if that is what the runtime was told and has done."""
+        """Raise what failed; or retry it, if the runtime was asked to wait and has waited."""
         error, found = self._files.error, self._files.failure
         metrics = self.context.metrics
         if error is not None:
@@ -429,7 +429,7 @@ class S3SinkTask(SinkTask):
             self._end_by_clock()
             if time.monotonic() > until:
                 self.context.timeout(100)
-                raise RetriableError(f"The uploads to {self._options.where} are slower than records come.")
+                raise RetriableError(f"The uploads to {self._options.where} are slower than records arrive.")
 
     def _gauge(self) -> None:
         metrics = self.context.metrics
@@ -438,7 +438,7 @@ class S3SinkTask(SinkTask):
         metrics.gauge("s3_spilled_bytes", self._files.spilled)
 
     def _abort_left(self, partitions: Sequence[TopicPartition]) -> None:
-        """Abort uploads that an earlier task of these partitions has left: nobody would ever complete them."""
+        """Abort unfinished uploads of an earlier task of these partitions: nobody would ever complete them."""
         from botocore.exceptions import BotoCoreError, ClientError
 
         names = self._options.names
@@ -448,8 +448,8 @@ class S3SinkTask(SinkTask):
                 answer = self._bucket.request("list_multipart_uploads", Prefix=names.folder(topic))
                 for upload in answer.get("Uploads") or ():
                     if any(names.belongs(upload["Key"], topic, number) for number in numbers):
-                        log.info("aborting an upload of %s that was left", upload["Key"])
+                        log.info("aborting an unfinished upload of %s", upload["Key"])
                         self._bucket.request("abort_multipart_upload", Key=upload["Key"], UploadId=upload["UploadId"])
         except (BotoCoreError, ClientError, OSError) as error:
-            found = failure(error, self._options, "looking for uploads that were left")
-            log.info("%s They cost storage until a rule of the bucket removes them.", found.sentence)
+            found = failure(error, self._options, "looking for unfinished uploads")
+            log.info("%s They take storage until a lifecycle rule of the bucket removes them.", found.sentence)

@@ -35,7 +35,7 @@ class TimePattern:
         duration_ms: times are cut down to a multiple of it, in the zone's own time, before they are formatted.
 
     Raises:
-        ValueError: the pattern has a letter or a quote that means nothing.
+        ValueError: the pattern has an unknown letter or an unclosed quote.
     """
 
     def __init__(self, pattern: str, zone: ZoneInfo, duration_ms: int) -> None:
@@ -63,16 +63,16 @@ class TimePattern:
         try:
             moment = dt.datetime.fromtimestamp(time / 1000, dt.UTC).astimezone(self._zone)
         except (OverflowError, ValueError, OSError):
-            raise ValueError(f"{time} is no time in milliseconds since 1970 that has a date.") from None
+            raise ValueError(f"{time} ms since 1970 is outside the range of dates.") from None
         offset = round((moment.utcoffset() or dt.timedelta()).total_seconds() * 1000)
         cut = (time + offset) // self._duration * self._duration
-        # The zone's own time, taken as it is; with the zone, so that patterns of zones can be formatted.
+        # The zone's local time, with the zone attached, so that zone patterns can be formatted.
         local = dt.datetime(1970, 1, 1) + dt.timedelta(milliseconds=cut)  # noqa: DTZ001  the zone follows
         return "".join(part(local.replace(tzinfo=self._zone)) for part in self._parts)
 
 
 def has_words(pattern: str) -> bool:
-    """Whether names of months or days occur in it: they are English here."""
+    """Whether names of months or days occur in it: these are English only."""
     return any(
         match[2] and match[0][0] in "MEa" and (len(match[0]) >= 3 or match[0][0] in "Ea")
         for match in _TOKEN.finditer(pattern)
@@ -85,7 +85,7 @@ def _parts(pattern: str) -> list[Part]:
     while at < len(pattern):
         match = _TOKEN.match(pattern, at)
         if match is None:
-            raise ValueError(f'"{pattern}" has a quote at character {at + 1} that nothing closes.')
+            raise ValueError(f'"{pattern}" has an unclosed quote at character {at + 1}.')
         at = match.end()
         quoted, letter, other = match.groups()
         if quoted is not None:
@@ -153,5 +153,5 @@ def _letter(letter: str, count: int, pattern: str) -> Part:
         case "z":
             return lambda moment: f"{moment:%Z}"
     raise ValueError(
-        f"\"{pattern}\" has the letter {letter}, which means nothing in a pattern of times. Quote text: 'text'."
+        f"\"{pattern}\" has the letter {letter}, which is not a letter of date patterns. Quote text: 'text'."
     )

@@ -1,8 +1,8 @@
-"""One object on its way: put at once, or in parts that nobody sees before the last is there.
+"""The upload of one object: in one request, or in parts that nobody sees before the last one is complete.
 
-An object tells in its metadata which records it holds, so that whoever finds it in the way knows where to go on. One of
-several parts got its metadata before its end was known; it names the rules by which its records were chosen, and by
-the same rules they are the same.
+An object says in its metadata which records it holds, so that a task that finds it knows where to continue. An object
+of several parts got its metadata before its end was known; it names the rules that chose its records, and the same
+rules choose the same records.
 """
 
 from __future__ import annotations
@@ -23,39 +23,39 @@ _EXISTS: Final = ("PreconditionFailed", "412")
 
 
 class Conflict(Exception):
-    """Another object is there.
+    """Another object with this name exists.
 
     Attributes:
         last: the offset of its last record.
     """
 
     def __init__(self, last: int) -> None:
-        super().__init__(f"there is one up to offset {last}")
+        super().__init__(f"an object exists up to offset {last}")
         self.last = last
 
 
 def last_offset(bucket: Bucket, key: str) -> int | None:
-    """The offset of the last record of an object; None where there is no object that tells."""
+    """The offset of the last record of an object; None if there is no object that says so."""
     from botocore.exceptions import BotoCoreError, ClientError
 
     try:
         answer = bucket.request("head_object", Key=key, **bucket.settings.to_read())
     except (BotoCoreError, ClientError, OSError):
-        return None  # if it was more than that it is missing, writing there will tell
+        return None  # if it is more than a missing object, the write will report it
     told = answer.get("Metadata", {}).get(_LAST)
     return None if told is None else int(told)
 
 
 class Upload:
-    """Requests for one object, one after another, from any thread. Each may be sent again when it failed.
+    """Requests for one object, one after another, from any thread. Each may be repeated after a failure.
 
     Args:
         bucket: where to.
         key: of the object.
         content_type: its MIME type.
         first: the offset of its first record.
-        rules: what decided where it ends, see `Options.fingerprint`; "" where the clock did.
-        conditional: whether an object that is there is left alone.
+        rules: what decided where it ends, see `SinkPlan.fingerprint`; "" if the clock did.
+        conditional: whether an existing object is left alone.
         digest: whether uploads carry their MD5.
     """
 
@@ -73,10 +73,10 @@ class Upload:
         self._parts: list[dict[str, Any]] = []
 
     def put(self, body: bytes, last: int, records: int) -> None:
-        """The whole object.
+        """Upload the whole object.
 
         Raises:
-            Conflict: another one is there, with other records.
+            Conflict: another one exists, with other records.
         """
         from botocore.exceptions import ClientError
 
@@ -91,7 +91,7 @@ class Upload:
             self._look(last, None)
 
     def part(self, body: bytes) -> None:
-        """The next part; at least 5 MiB unless it is the last."""
+        """Upload the next part; at least 5 MiB unless it is the last."""
         if self._id is None:
             answer = self._bucket.request(
                 "create_multipart_upload", Key=self.key, **self._new({_FIRST: str(self._first)})
@@ -110,7 +110,7 @@ class Upload:
         self._parts.append({"PartNumber": number, "ETag": answer["ETag"]})
 
     def complete(self, last: int) -> None:
-        """Make an object of the parts. Raises as `put`."""
+        """Complete the object from its parts. Raises as `put`."""
         from botocore.exceptions import ClientError
 
         try:
@@ -122,14 +122,14 @@ class Upload:
                 **self._if(),
             )
         except ClientError as error:
-            # An upload that is gone may be one whose completion we were not told of.
+            # A missing upload may be complete, with its response lost.
             if not _is(error, *_EXISTS, "NoSuchUpload"):
                 raise
             self._look(last, self._tag())
             self.abort()
 
     def abort(self) -> None:
-        """Forget the parts that are there. Raises botocore's errors; what cannot be aborted costs its storage."""
+        """Discard the uploaded parts. Raises botocore's errors; parts that cannot be aborted take storage."""
         identity, self._id, self._parts = self._id, None, []
         if identity is not None:
             from botocore.exceptions import ClientError
@@ -141,12 +141,12 @@ class Upload:
                     raise
 
     def tag(self, tags: Mapping[str, str]) -> None:
-        """Give the object these tags in place of what it has."""
+        """Replace the object's tags."""
         pairs = [{"Key": key, "Value": value} for key, value in tags.items()]
         self._bucket.request("put_object_tagging", Key=self.key, Tagging={"TagSet": pairs})
 
     def _look(self, last: int, tag: str | None) -> None:
-        """What is there instead: returns if it is the same, raises `Conflict` or why nobody knows."""
+        """Check the existing object: returns if it is the same, raises `Conflict` or why it is unknown."""
         answer = self._bucket.request("head_object", Key=self.key, **self._bucket.settings.to_read())
         told = answer.get("Metadata", {})
         if _LAST in told:
@@ -156,13 +156,13 @@ class Upload:
         if (self._rules and told.get(_RULES) == self._rules) or (tag and answer.get("ETag", "").strip('"') == tag):
             return
         raise ConnectError(
-            f"The object {self.key} is already there in {self._bucket.settings.where}, and does not tell which records "
+            f"The object {self.key} already exists in {self._bucket.settings.where}, and does not say which records "
             "it holds: another program wrote it, or this connector did before its configuration was changed. Move it "
             "away if its records may come again, or set enable.conditional.writes=false to replace it."
         )
 
     def _tag(self) -> str:
-        """The entity tag of the object of our parts."""
+        """The entity tag that the object of these parts has."""
         sums = b"".join(bytes.fromhex(part["ETag"].strip('"')[:32]) for part in self._parts if _is_md5(part["ETag"]))
         return f"{hashlib.md5(sums, usedforsecurity=False).hexdigest()}-{len(self._parts)}"
 

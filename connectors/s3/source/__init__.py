@@ -1,4 +1,4 @@
-"""Objects of a bucket into topics: Aiven's and Confluent's S3 sources by their keys, read by columns."""
+"""The S3 source: objects of a bucket to topics, with the keys of Aiven's and Confluent's S3 sources."""
 
 from connectors.s3.source.connector import S3SourceConnector
 from connectors.s3.source.task import S3SourceTask

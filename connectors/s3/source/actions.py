@@ -1,7 +1,6 @@
-"""What is done with objects that were read: tagged, moved or deleted, once their positions are stored (P2).
+"""What happens to objects after reading: tagged, moved or deleted, once their positions are stored (P2).
 
-Only with the very object that was read: one that was written anew since is left, and read as a new one where objects
-that were read go away.
+Only the very object that was read: one that was replaced since stays, and is read as a new one if read objects go away.
 """
 
 from __future__ import annotations
@@ -18,20 +17,20 @@ from connectors.s3.source.walk import Next
 
 log = logging.getLogger(__name__)
 
-#: So many objects may wait: each is remembered in an offset.
+#: How many objects may wait: each is remembered in an offset.
 MOST: Final = 4096
 _AT_ONCE: Final = 8
 
 
 class Actions:
-    """Objects that were read, on their way to what is to be done with them.
+    """Objects that were read, and wait for their action.
 
     Args:
         store: does it.
         options: the connector's keys.
 
     Attributes:
-        wanted: whether anything is to be done at all.
+        wanted: whether there is an action at all.
     """
 
     def __init__(self, store: Store, options: S3SourceOptions) -> None:
@@ -48,27 +47,27 @@ class Actions:
 
     @property
     def full(self) -> bool:
-        """Whether so many wait that no more should be read."""
+        """Whether too many wait for more to be read."""
         return len(self._given) + len(self._ready) >= MOST
 
     def add(self, chosen: Next, *, durable: bool = False) -> None:
-        """All records of an object were returned from `poll`; durable: its position is stored already."""
+        """Add an object whose records `poll` has all returned; durable: its position is stored already."""
         if not self.wanted:
             return
         chosen.lane.finish(chosen.found, hold=True)
         (self._ready if durable else self._given).append(chosen)
 
     def committed(self) -> None:
-        """What was returned so far is durable."""
+        """Everything returned so far is durable."""
         self._ready.extend(self._given)
         self._given = []
 
     def run(self, seconds: float) -> int:
-        """Do what is to be done, for about so long; how many objects that were.
+        """Run actions for about this long. Returns the number of objects done.
 
         Raises:
             ConnectError: the store refuses.
-            RetriableError: it failed in passing; the objects are kept.
+            RetriableError: it failed temporarily; the objects are kept.
         """
         deadline = time.monotonic() + seconds
         done = 0
@@ -107,9 +106,9 @@ class Actions:
             if self._action in (MOVE, DELETE):
                 self._store.send(f"deleting {key}", "delete_object", Key=key)
         except Gone:
-            log.debug("%s is gone already.", key)
+            log.debug("%s is already gone.", key)
         except Changed:
-            log.warning('"%s" was written anew since it was read, and is left as it is.', key)
+            log.warning('"%s" was replaced since it was read. It stays as it is.', key)
 
     def _add_tag(self, key: str) -> None:
         doing = f"tagging {key}"
@@ -120,7 +119,7 @@ class Actions:
         self._store.send(doing, "put_object_tagging", Key=key, Tagging={"TagSet": [*kept, self._tag]})
 
     def _copy(self, key: str, etag: str) -> None:
-        """Copy an object of any size within the store: boto3 does it in parts where it must."""
+        """Copy an object of any size within the store: boto3 does it in parts if necessary."""
         bucket, settings = self._store.bucket, self._store.bucket.settings
         extra: dict[str, Any] = {"CopySourceIfMatch": f'"{etag}"', **settings.to_write()}
         if reading := settings.to_read():

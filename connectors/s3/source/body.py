@@ -1,4 +1,4 @@
-"""An object's bytes: in one stream that is taken up again where it broke, or from anywhere in it."""
+"""An object's bytes: as one stream that resumes where it broke, or from any position."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from connectors.s3.source.walk import Next
 log = logging.getLogger(__name__)
 
 _TRIES: Final = 3
-#: As much is asked for at least, where Parquet's footer and small columns are read.
+#: The smallest range to request, when Parquet's footer and small columns are read.
 _RANGE: Final = 1 << 16
 
 
 class Body:
-    """The bytes of one object; always of the one that was listed, or an error.
+    """The bytes of one object: of exactly the listed one, or an error.
 
     Args:
         store: asks for them.
         found: the object.
-        whole: all of it, where somebody has it already.
+        whole: all its bytes, if they were fetched already.
     """
 
     def __init__(self, store: Store, found: Found, whole: bytes | None = None) -> None:
@@ -40,8 +40,8 @@ class Body:
         """See `connectors.s3.formats.reading.Source`.
 
         Raises:
-            Gone, Changed: it is not the object that was listed.
-            RetriableError: the store fails in passing.
+            Gone, Changed: it is not the listed object.
+            RetriableError: the store fails temporarily.
         """
         if self._whole is not None:
             data = self._whole.read(size)
@@ -50,7 +50,7 @@ class Body:
         for tried in range(1, _TRIES + 1):
             try:
                 if self._stream is None:
-                    if self._found.size == self.taken:  # nothing is behind it, and no range can say so
+                    if self._found.size == self.taken:  # nothing follows, and no range can express that
                         return b""
                     self._stream = self._open()
                 found: bytes = self._stream.read(size)
@@ -61,18 +61,18 @@ class Body:
                 raised = self._store.error(error, f"reading {self._found.key}")
                 if tried == _TRIES or not isinstance(raised, RetriableError):
                     raise raised from error
-                log.debug("Reading %s goes on at byte %d: %s", self._found.key, self.taken, raised)
+                log.debug("Reading %s continues at byte %d: %s", self._found.key, self.taken, raised)
             else:
                 self.taken += len(found)
                 return found
         raise AssertionError("the last try raises")
 
     def file(self) -> File | io.BytesIO:
-        """The same as a file that can be sought in."""
+        """The same as a seekable file."""
         return self._whole if self._whole is not None else File(self._store, self._found)
 
     def close(self) -> None:
-        """Close the connection that is in use."""
+        """Close the connection in use."""
         stream, self._stream = self._stream, None
         if stream is not None:
             stream.close()
@@ -85,7 +85,7 @@ class Body:
 
 
 class File(io.RawIOBase):
-    """An object as a file that can be sought in. Each reading is a request, but for what came with the last one."""
+    """An object as a seekable file. Each read is a request, except for what came with the last one."""
 
     def __init__(self, store: Store, found: Found) -> None:
         self._store = store
@@ -113,7 +113,7 @@ class File(io.RawIOBase):
             return b""
         if not self._cached_at <= self._at <= end <= self._cached_at + len(self._cached):
             start = self._at
-            if end - start < _RANGE:  # the footer is read from behind, so what stands before it is wanted next
+            if end - start < _RANGE:  # the footer is read from its end, so what precedes it is wanted next
                 start = max(0, min(start, end - _RANGE)) if end == self._found.size else start
             until = min(self._found.size, max(end, start + _RANGE))
             self._cached, self._cached_at = self._range(start, until), start
@@ -136,13 +136,13 @@ class File(io.RawIOBase):
         raise AssertionError("the last try raises")
 
 
-#: So many objects, each of so many bytes at most, which bounds the memory that this may take.
+#: How many objects, and of how many bytes each, to fetch ahead; this bounds the memory.
 _MOST: Final = 8
 _SMALL: Final = 1 << 20
 
 
 class Ahead:
-    """Fetches objects that will be wanted.
+    """Fetches objects that will be needed soon.
 
     Args:
         store: asks for them.
@@ -156,7 +156,7 @@ class Ahead:
         self._coming: dict[tuple[str, str], Future[bytes]] = {}
 
     def want(self, coming: Sequence[Next]) -> None:
-        """Fetch these, as far as they are small; others are not wanted any more."""
+        """Fetch the small ones of these; others are no longer wanted."""
         wanted = {(c.found.key, c.found.etag): c.found for c in coming if 0 < c.found.size <= _SMALL}
         for gone in self._coming.keys() - wanted.keys():
             self._coming.pop(gone).cancel()
@@ -167,14 +167,14 @@ class Ahead:
                 self._coming[name] = self._pool.submit(self._fetch, found)
 
     def body(self, found: Found) -> Body:
-        """The bytes of an object, fetched by now or not."""
+        """The bytes of an object, fetched ahead or not."""
         future = self._coming.pop((found.key, found.etag), None)
         if future is None:
             return Body(self._store, found)
         try:
             return Body(self._store, found, future.result())
         except Exception:
-            return Body(self._store, found)  # which finds out by itself, and says so
+            return Body(self._store, found)  # which meets the same error and reports it
 
     def close(self) -> None:
         """End its threads."""

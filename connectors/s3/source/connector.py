@@ -1,4 +1,4 @@
-"""S3SourceConnector: checks the keys, and says how many tasks share the objects."""
+"""S3SourceConnector: checks the keys, and decides how many tasks share the objects."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from connectors.s3.source.task import S3SourceTask
 
 
 class S3SourceConnector(SourceConnector):
-    """Objects of a bucket into topics."""
+    """Writes objects of a bucket to topics."""
 
     settings = S3SourceOptions.definition()
     needs: ClassVar[Mapping[str, str]] = {"boto3": "connect-runtime[s3]"}
@@ -55,8 +55,8 @@ class S3SourceConnector(SourceConnector):
             partition = dict(frozen)
             if set(partition) not in ({"bucket", "prefix", "share"}, {"bucket", "series"}):
                 raise ConnectError(
-                    'A source partition of objects reads {"bucket": "b", "prefix": "logs/", "share": "3/16"}, or, in '
-                    'the order partition, {"bucket": "b", "series": "topics/t/partition=0/t+0+"}.'
+                    'Write a source partition as {"bucket": "b", "prefix": "logs/", "share": "3/16"}, or, with '
+                    'object.order=partition, as {"bucket": "b", "series": "topics/t/partition=0/t+0+"}.'
                 )
             if offset is not None and (wrong := problem(offset)):
                 raise ConnectError(f"The offset of {partition} is wrong: {wrong}.")

@@ -1,4 +1,4 @@
-"""The keys of the S3 source: Aiven's and Confluent's names where they mean the same, ours where neither has one."""
+"""The keys of the S3 source: Aiven's and Confluent's names if they mean the same, ours if neither has one."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ _FORMAT: Final = "Format"
 _READING: Final = "Reading"
 _AFTER: Final = "Afterwards"
 
-# Why keys of others do nothing.
-_SCHEMAS: Final = "the schema of an object is known for as long as it is read"
+# Why other connectors' keys have no effect.
+_SCHEMAS: Final = "the schema of an object is remembered as long as it is read"
 _LICENCE: Final = "no licence is needed"
 
-#: Confluent's classes of formats, by the last part of their names, and the short names that our sink has for them.
+#: Confluent's format classes, by the last part of their names, and our sink's short names for them.
 _CLASSES: Final = {
     "json": "jsonl",
     "jsonarray": "json",
@@ -64,7 +64,7 @@ def _topic_regexes(_: str, values: list[str]) -> None:
     for value in values:
         topic, colon, regex = value.partition(":")
         if not (colon and topic.strip() and regex.strip()):
-            raise ValueError(f'"{value}" does not say which names are of which topic. Write topic:regex.')
+            raise ValueError(f'"{value}" does not assign names to a topic. Write topic:regex.')
         java_regex(regex.strip())
 
 
@@ -72,17 +72,17 @@ def _encoding(_: str, value: str) -> None:
     try:
         codecs.lookup(value)
     except LookupError:
-        raise ValueError(f'"{value}" is no encoding that Python knows. Write UTF-8, ISO-8859-1 or another.') from None
+        raise ValueError(f'"{value}" is not an encoding that Python knows. Write UTF-8, for example.') from None
 
 
-def _one_sign(_: str, value: str) -> None:
+def _one_character(_: str, value: str) -> None:
     if len(unescaped(value)) != 1:
-        raise ValueError(f'"{value}" is not one sign.')
+        raise ValueError(f'"{value}" is not one character.')
 
 
 def _format_class(_: str, value: str) -> None:
     if value and _format_of(value) is None:
-        raise ValueError(f'"{value}" is not known here. Write input.format, one of {", ".join(FORMATS)}.')
+        raise ValueError(f'"{value}" is unknown. Set input.format to one of {", ".join(FORMATS)}.')
 
 
 def _format_of(name: str) -> str | None:
@@ -93,21 +93,21 @@ def _format_of(name: str) -> str | None:
 def _tag(_: str, value: str) -> None:
     key, equals, _value = value.partition("=")
     if not (key.strip() and equals):
-        raise ValueError(f'"{value}" is no tag. Write key=value.')
+        raise ValueError(f'"{value}" is not a tag. Write key=value.')
 
 
 def _moment(value: str) -> int:
-    """Milliseconds since 1970 that a key says.
+    """A key's value in milliseconds since 1970.
 
     Raises:
-        ValueError: it says none.
+        ValueError: it is not a time.
     """
     if value.strip().lstrip("-").isdigit():
         return int(value)
     try:
         found = dt.datetime.fromisoformat(value.strip())
     except ValueError:
-        raise ValueError(f'"{value}" is no time. Write milliseconds since 1970, or 2024-05-01T00:00:00Z.') from None
+        raise ValueError(f'"{value}" is not a time. Write milliseconds since 1970, or 2024-05-01T00:00:00Z.') from None
     return int((found if found.tzinfo else found.replace(tzinfo=dt.UTC)).timestamp() * 1000)
 
 
@@ -123,41 +123,41 @@ class S3SourceOptions(
     },
     without_effect={
         "storage.class": WithoutEffect(
-            "this is the source of S3", unless=("io.confluent.connect.s3.storage.S3Storage",)
+            "this source reads from S3 only", unless=("io.confluent.connect.s3.storage.S3Storage",)
         ),
-        "task.batch.size": "max.poll.records says how many records a poll has at most",
+        "task.batch.size": "max.poll.records limits the records of a poll",
         "schema.cache.size": _SCHEMAS,
         "schemas.cache.config": _SCHEMAS,
-        "schema.registry.url": "value.converter.schema.registry.url is where the converter looks",
-        "kafka.retry.backoff.ms": "s3.retry.backoff.ms says how long the store is given",
-        "task.id": "tasks are numbered by the connector",
+        "schema.registry.url": "the converter reads value.converter.schema.registry.url",
+        "kafka.retry.backoff.ms": "s3.retry.backoff.ms sets the pause between requests",
+        "task.id": "the connector numbers its tasks",
         "confluent.license": _LICENCE,
         "confluent.topic.*": _LICENCE,
     },
 ):
-    """The keys, and what they say together."""
+    """The keys, and what follows from them together."""
 
     prefix = settings.String(
         "aws.s3.prefix",
         default="",
         importance="HIGH",
         group=_OBJECTS,
-        doc="The source reads only objects whose names begin so. The fewer other objects follow, the less it lists.",
+        doc="The prefix of the names of the objects to read. The source lists no others.",
     )
     written_mode = settings.String(
         "mode",
         default="",
         group=_OBJECTS,
         validator=settings.one_of("", GENERIC, RESTORE_BACKUP, ignore_case=True),
-        doc="RESTORE_BACKUP: names are those of our sink and of Confluent's, "
-        "topics.dir/topic/.../topic+partition+offset.ext, and records go back into that topic and partition. GENERIC: "
+        doc="RESTORE_BACKUP: names are those of this S3 sink and of Confluent's, "
+        "topics.dir/topic/.../topic+partition+offset.ext, and records go back to that topic and partition. GENERIC: "
         "any names. Default: GENERIC if topic, topic.regex.list or file.name.template is set, else RESTORE_BACKUP.",
     )
     topics_dir = settings.String(
         "topics.dir",
         default="topics",
         group=_OBJECTS,
-        doc="With RESTORE_BACKUP: the folder of all topics, behind aws.s3.prefix.",
+        doc="With RESTORE_BACKUP: the folder of all topics, after aws.s3.prefix.",
     )
     directory_delim = settings.String(
         "directory.delim",
@@ -165,7 +165,7 @@ class S3SourceOptions(
         importance="LOW",
         group=_OBJECTS,
         validator=settings.non_empty,
-        doc="With RESTORE_BACKUP: what separates folders in names.",
+        doc="With RESTORE_BACKUP: the separator between folders in names.",
     )
     file_delim = settings.String(
         "file.delim",
@@ -173,14 +173,14 @@ class S3SourceOptions(
         importance="LOW",
         group=_OBJECTS,
         validator=settings.non_empty,
-        doc="With RESTORE_BACKUP: what separates topic, partition and offset in names.",
+        doc="With RESTORE_BACKUP: the separator between topic, partition and offset in names.",
     )
     partitioner_class = settings.String(
         "partitioner.class",
         default="",
         importance="LOW",
         group=_OBJECTS,
-        doc="With RESTORE_BACKUP: the sink's partitioner. With those by time names ascend over all partitions "
+        doc="With RESTORE_BACKUP: the sink's partitioner. With time-based ones, names ascend over all partitions "
         "together, with others within each partition; see object.order.",
     )
     template = settings.String(
@@ -188,8 +188,9 @@ class S3SourceOptions(
         default="",
         group=_OBJECTS,
         validator=is_template,
-        doc="The form of names, behind aws.s3.prefix and any folders, and before an extension: a regular expression "
-        "with {{topic}}, {{partition}}, {{start_offset}}, {{timestamp}} and {{key}} in it. Other objects are left out.",
+        doc="The form of names, after aws.s3.prefix and any folders, and before an extension: a regular expression "
+        "with {{topic}}, {{partition}}, {{start_offset}}, {{timestamp}} and {{key}} in it. The source skips other "
+        "objects.",
     )
     order = settings.String(
         "object.order",
@@ -198,9 +199,9 @@ class S3SourceOptions(
         group=_OBJECTS,
         validator=settings.one_of("", BY_NAME, BY_PARTITION, BY_TIME, ignore_case=True),
         convert=str.lower,
-        doc="The order of reading, which decides which objects are new. name: by their names; reading continues "
-        "behind the last one. partition: the same for each topic partition in the names. time: by when they were "
-        "written; every pass lists all of them. Default: partition if names have a partition and an offset behind it, "
+        doc="The order of reading, which decides which objects are new. name: by name; reading continues "
+        "after the last one. partition: the same for each topic partition in the names. time: by the time they were "
+        "written; every pass lists all of them. Default: partition if names have a partition and an offset after it, "
         "else name.",
     )
     aws_s3_fetch_buffer_size = settings.Int(
@@ -208,14 +209,14 @@ class S3SourceOptions(
         default=64,
         group=_OBJECTS,
         validator=settings.between(1, 10_000),
-        doc="How many of the last objects the source remembers one by one, for each share or partition: it reads a "
-        "late object as long as it has read fewer than that behind it.",
+        doc="How many recent objects the source remembers individually, for each share or partition: it still reads a "
+        "late object if it has read fewer objects than that after it.",
     )
     native_start_key = settings.String(
         "native.start.key",
         default="",
         group=_OBJECTS,
-        doc="With the orders name and partition, where nothing was read yet: begin behind this name.",
+        doc="With the orders name and partition, if nothing was read yet: begin after this name.",
     )
     file_discovery_starting_timestamp = settings.String(
         "file.discovery.starting.timestamp",
@@ -223,7 +224,7 @@ class S3SourceOptions(
         importance="LOW",
         group=_OBJECTS,
         convert=_moment,
-        doc="The source leaves out objects that were written before: milliseconds since 1970, or 2024-05-01T00:00:00Z.",
+        doc="The source skips objects written before this: milliseconds since 1970, or 2024-05-01T00:00:00Z.",
     )
     distribution = settings.String(
         "distribution.type",
@@ -231,8 +232,8 @@ class S3SourceOptions(
         group=_OBJECTS,
         validator=settings.one_of(OBJECT_HASH, PARTITION_IN_FILENAME, "partition", ignore_case=True),
         convert=str.lower,
-        doc="How tasks share objects: object_hash by their names, partition_in_filename by the partition in them, "
-        "which keeps the objects of a partition with one task.",
+        doc="How tasks share objects: object_hash by name, partition_in_filename by the partition in the name, "
+        "which gives all objects of a partition to one task.",
     )
     object_shares = settings.Int(
         "object.shares",
@@ -241,22 +242,22 @@ class S3SourceOptions(
         group=_OBJECTS,
         validator=settings.between(1, 1000),
         doc="With the orders name and time: the number of shares of objects, which is the maximum number of tasks. "
-        "Offsets belong to shares: with another number the source reads everything again.",
+        "Offsets belong to shares: with another number, the source reads everything again.",
     )
     topic = settings.String(
         "topic",
         default="",
         importance="HIGH",
         group=_TOPICS,
-        doc="The topic for records, if names do not name one.",
+        doc="The topic for records, if object names contain none.",
     )
     topic_regex_list = settings.List(
         "topic.regex.list",
         default=[],
         group=_TOPICS,
         validator=_topic_regexes,
-        doc="Topics by names, as topic:regex. The first regex that matches an object's whole name counts; objects "
-        "without a match go to topic, if that is set, and are left out otherwise.",
+        doc="Topics by name, as topic:regex. The first regex that matches an object's whole name counts; objects "
+        "without a match go to topic, if that is set, and are skipped otherwise.",
     )
     record_key = settings.String(
         "record.key",
@@ -272,16 +273,16 @@ class S3SourceOptions(
         importance="HIGH",
         group=_FORMAT,
         validator=settings.one_of("", *FORMATS, ignore_case=True),
-        doc="What is in the objects: bytes, jsonl, json, csv, text (each line as a string), avro or parquet. Default: "
-        "as format.class says, else bytes.",
+        doc="The format of objects: bytes, jsonl, json, csv, text (each line as a string), avro or parquet. Default: "
+        "that of format.class, else bytes.",
     )
     format_class = settings.Class(
         "format.class",
         default="",
         group=_FORMAT,
         validator=_format_class,
-        doc="The same by Confluent's classes: JsonFormat (a JSON document in each line), AvroFormat, ParquetFormat, "
-        "ByteArrayFormat (with a line's end between records), StringFormat; or by the sink's short names.",
+        doc="The format by Confluent's class: JsonFormat (a JSON document in each line), AvroFormat, ParquetFormat, "
+        "ByteArrayFormat (with a line feed between records), StringFormat; or by the sink's short name.",
     )
     file_compression_type = settings.String(
         "file.compression.type",
@@ -289,7 +290,8 @@ class S3SourceOptions(
         group=_FORMAT,
         validator=settings.one_of(*COMPRESSIONS, ignore_case=True),
         doc="The compression of whole objects: none, gzip, zstd, snappy, or auto to recognize it by their first bytes "
-        "(not for bytes without a separator, which need it set here). Not for avro and parquet, which compress inside.",
+        "(not for bytes without a separator, which need it set here). Not for avro and parquet, which compress "
+        "internally.",
     )
     format_json_schema_enable = settings.Boolean(
         "format.json.schema.enable",
@@ -302,15 +304,15 @@ class S3SourceOptions(
         default=None,
         group=_FORMAT,
         doc="The separator between records of bytes, with the escapes \\n, \\r, \\t and \\\\. Default: none, the "
-        "whole object is one record; for ByteArrayFormat the end of a line.",
+        "whole object is one record; for ByteArrayFormat a line feed.",
     )
     transformer_max_buffer_size = settings.Int(
         "transformer.max.buffer.size",
         default=None,
         group=_FORMAT,
         validator=settings.at_least(1),
-        doc="Bytes without a separator are cut into records of this many bytes. Default: one record for an object. "
-        "Aiven's connector has 4096.",
+        doc="Bytes without a separator are cut into records of this many bytes. Default: one record per object. "
+        "Aiven's default is 4096.",
     )
     max_record_bytes = settings.Int(
         "max.record.bytes",
@@ -318,8 +320,8 @@ class S3SourceOptions(
         importance="LOW",
         group=_FORMAT,
         validator=settings.at_least(1),
-        doc="The most bytes of one record in an object, which also limits the memory while the source looks for its "
-        "end. An object with a longer one is bad.",
+        doc="The maximum number of bytes of a record, which also limits memory while the source looks for the record's "
+        "end. An object with a longer one cannot be read.",
     )
     csv_first_row_as_header = settings.Boolean(
         "csv.first.row.as.header",
@@ -331,21 +333,21 @@ class S3SourceOptions(
         "csv.fields",
         default=[],
         group=_FORMAT,
-        doc="Names of the fields, instead of the first row's or if there is none. Default: column1, column2, ...",
+        doc="Names of the fields, which replace those of the first row. Default: column1, column2, ...",
     )
     csv_separator_char = settings.String(
         "csv.separator.char",
         default=",",
         group=_FORMAT,
-        validator=_one_sign,
+        validator=_one_character,
         doc="The separator of fields; \\t for a tab.",
     )
     csv_quote_char = settings.String(
         "csv.quote.char",
         default='"',
         group=_FORMAT,
-        validator=_one_sign,
-        doc="The quote around fields with a separator or a line's end in them; doubled inside.",
+        validator=_one_character,
+        doc="The quote around fields that contain a separator or a line end; doubled inside.",
     )
     csv_encoding = settings.String(
         "csv.encoding",
@@ -353,14 +355,14 @@ class S3SourceOptions(
         importance="LOW",
         group=_FORMAT,
         validator=_encoding,
-        doc="The encoding of CSV, by any name that Python knows.",
+        doc="The encoding of CSV: any name that Python knows.",
     )
     s3_poll_interval_ms = settings.Long(
         "s3.poll.interval.ms",
         default=60_000,
         group=_READING,
         validator=settings.at_least(1),
-        doc="The time between two passes over the names.",
+        doc="The time between two listings of the bucket.",
     )
     aws_s3_fetch_page_size = settings.Int(
         "aws.s3.fetch.page.size",
@@ -375,7 +377,7 @@ class S3SourceOptions(
         default=500,
         group=_READING,
         validator=settings.at_least(1),
-        doc="The most records at a time. Unset: about a mebibyte at a time, which is faster.",
+        doc="The maximum number of records per poll. Unset: about a mebibyte per poll, which is faster.",
     )
     on_error = settings.String(
         "behavior.on.error",
@@ -383,7 +385,7 @@ class S3SourceOptions(
         group=_READING,
         validator=settings.one_of("", FAIL, LOG, IGNORE, ignore_case=True),
         convert=str.lower,
-        doc="What to do about an object, or a line or row of one, that cannot be read: fail the task, log it and go "
+        doc="What to do with an object, or a line or row of one, that cannot be read: fail the task, log it and go "
         "on, or ignore it and only count it. Default: log with errors.tolerance=all, else fail.",
     )
     object_changed = settings.String(
@@ -392,15 +394,15 @@ class S3SourceOptions(
         group=_READING,
         validator=settings.one_of(FAIL, RESTART, ignore_case=True),
         convert=str.lower,
-        doc="What to do about an object that was replaced while it was being read: fail the task, or restart with its "
-        "first record, so that records may come twice.",
+        doc="What to do with an object that was replaced while it was being read: fail the task, or restart from its "
+        "first record, so that records may be delivered twice.",
     )
     read_retry_timeout_ms = settings.Long(
         "read.retry.timeout.ms",
         default=-1,
         group=_READING,
-        doc="How long errors of the store that may pass (unavailable, slow, throttling) may last before the task "
-        "fails; -1: without end. Between attempts the task waits s3.retry.backoff.ms, twice as long each time up to "
+        doc="How long temporary errors of the store (unavailable, slow, throttling) may last before the task "
+        "fails; -1: forever. Between attempts the task waits s3.retry.backoff.ms, twice as long each time up to "
         "s3.retry.backoff.max.ms.",
     )
     action = settings.String(
@@ -429,18 +431,18 @@ class S3SourceOptions(
         "done.bucket",
         default="",
         group=_AFTER,
-        doc="The bucket for moved objects, of the same store. Default: the one that they are in.",
+        doc="The bucket for moved objects, in the same store. Default: the bucket that they are in.",
     )
-    task_number = settings.String("task.number", default="0/1", internal=True, doc="Which of how many tasks it is.")
+    task_number = settings.String("task.number", default="0/1", internal=True, doc="Its number of how many tasks.")
 
     @property
     def format(self) -> str:
-        """The format that the keys say."""
+        """The format that the keys choose."""
         return self.input_format.lower() or _format_of(self.format_class) or "bytes"
 
     @property
     def mode(self) -> str:
-        """The mode that the keys say."""
+        """The mode that the keys choose."""
         if self.written_mode:
             return self.written_mode.upper()
         told = self.topic or self.topic_regex_list or self.template
@@ -449,7 +451,7 @@ class S3SourceOptions(
     def reading(self) -> ReadOptions:
         """How objects are read."""
         chosen = self.format
-        # As it was written: blanks and line ends around a value are no part of it elsewhere.
+        # The raw value: elsewhere blanks and line ends around a value are stripped.
         separator = self.config.raw.get("format.bytearray.separator")
         if separator is None and chosen == BYTES and not self.input_format and self.format_class:
             separator = "\n"  # as Confluent's ByteArrayFormat has it
@@ -470,7 +472,7 @@ class S3SourceOptions(
         )
 
     def check(self) -> None:
-        """What keys say together.
+        """Check that the keys fit together.
 
         Raises:
             ConfigError: they contradict each other.
@@ -478,11 +480,11 @@ class S3SourceOptions(
         restores = self.mode == RESTORE_BACKUP
         variables = {"topic", "partition", "start_offset"} if restores else Template(self.template).variables
         if not (self.topic or self.topic_regex_list or "topic" in variables):
-            raise ConfigError("topic", "is missing: mode=GENERIC needs topic, topic.regex.list or {{topic}} in names.")
+            raise ConfigError("topic", "is missing: mode=GENERIC needs it, topic.regex.list or {{topic}} in names.")
         if "," in self.topic:
-            raise ConfigError("topic", f'"{self.topic}" names several. Write one, or topic.regex.list.')
+            raise ConfigError("topic", f'"{self.topic}" names several topics. Write one, or use topic.regex.list.')
         if self.action == MOVE and not (self.done_prefix or self.done_bucket):
-            raise ConfigError("done.prefix", "is missing: done.action=move needs it, or done.bucket.")
+            raise ConfigError("done.prefix", "is missing: done.action=move needs it or done.bucket.")
         if self.distribution != OBJECT_HASH and "partition" not in variables:
             raise ConfigError("distribution.type", "needs names with a partition: {{partition}} in file.name.template.")
         if self.order == BY_PARTITION and not {"partition", "start_offset"} <= variables:

@@ -1,15 +1,15 @@
-"""What was read, so compactly that offsets do not grow with the number of objects.
+"""What was read, stored so compactly that offsets do not grow with the number of objects.
 
-Objects are dealt into lanes, each with a source partition of its own: shares of all names, or one for each topic
-partition in the names. In a lane's order everything up to a floor was read; of what was read behind it a bounded number
-is remembered one by one, so that objects that come late are still found; and one object may be open, up to a record.
+Objects are divided into lanes, each with a source partition of its own: shares of all names, or one for each topic
+partition in the names. In a lane's order everything up to a floor was read; after it, a bounded number of read objects
+is remembered individually, so that late objects are still found; and one object may be open, up to a record.
 
     {"bucket": "b", "prefix": "logs/", "share": "3/16"}    with the orders name and time
     {"bucket": "b", "series": "topics/t/partition=0/t+0+"}  with the order partition
 
     {"after": "logs/0017", "done": "<digests>", "object": "logs/0019", "etag": "9a0364b9", "record": 1200}
 
-`time` stands beside `after`, and `modified` beside `object`, where the order is time. Any task can go on from there.
+With the order time, `time` goes with `after`, and `modified` with `object`. Any task can continue from an offset.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from typing import Any, Final, NamedTuple
 
 _DIGEST: Final = 8
 
-#: Where an object stands in the order: its time (0 where names order), its name.
+#: An object's position in the order: its time (0 if names decide), its name.
 Mark = tuple[int, str]
 
 
 class Found(NamedTuple):
-    """An object, as a listing tells of it.
+    """An object as listed.
 
     Attributes:
-        size: bytes; -1 for not known.
+        size: bytes; -1 for unknown.
         modified: when it was written, in milliseconds since 1970.
     """
 
@@ -49,18 +49,18 @@ class Opened:
 
 
 class Lane:
-    """What was read of one lane's objects.
+    """What was read of a lane's objects.
 
     Args:
         partition: the source partition.
-        offset: as it is stored, or None.
-        window: so many objects behind the floor are remembered.
-        timed: whether the order is time; then an object that was written anew is another one.
-        start: nothing up to this name is read where nothing is stored.
+        offset: the stored one, or None.
+        window: how many objects after the floor are remembered.
+        timed: whether the order is time; then a replaced object counts as a new one.
+        start: without a stored offset, nothing up to this name is read.
 
     Attributes:
         floor: everything up to here was read.
-        opened: what a task before us has begun to read.
+        opened: the object that an earlier task began to read.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Lane:
         stored = offset or {}
         self.floor: Mark = (int(stored.get("time") or 0), str(stored.get("after") or ("" if offset else start)))
         digests = base64.b64decode(str(stored.get("done") or ""))
-        #: What was read behind the floor, with where it stands once a listing has told.
+        #: What was read after the floor, with its position once a listing has shown it.
         self._done: dict[bytes, Mark | None] = {
             digests[at : at + _DIGEST]: None for at in range(0, len(digests), _DIGEST)
         }
@@ -84,7 +84,7 @@ class Lane:
         self._offset: dict[str, Any] | None = None
 
     def mark(self, found: Found) -> Mark:
-        """Where an object stands in the order."""
+        """An object's position in the order."""
         return (found.modified if self._timed else 0, found.key)
 
     def is_done(self, found: Found) -> bool:
@@ -99,15 +99,15 @@ class Lane:
         return True
 
     def is_remembered(self, found: Found) -> bool:
-        """Whether an object is one of those that are remembered one by one."""
+        """Whether an object is one of those remembered individually."""
         return self._digest(found) in self._done
 
     def finish(self, found: Found, *, hold: bool = False) -> None:
-        """An object was read to its end.
+        """Record that an object was read to its end.
 
         Args:
             found: the object.
-            hold: remember it until `release` or `forget`, however many others there are.
+            hold: remember it until `release` or `forget`, regardless of the window.
         """
         digest = self._digest(found)
         self._done[digest] = self.mark(found)
@@ -118,19 +118,19 @@ class Lane:
         self._trim()
 
     def release(self, found: Found) -> None:
-        """An object need not be held any more."""
+        """Stop holding an object."""
         self._held.discard(self._digest(found))
         self._trim()
 
     def forget(self, found: Found) -> None:
-        """An object is gone, so that nobody can find it again."""
+        """Forget an object that is gone and so cannot be listed again."""
         digest = self._digest(found)
         self._held.discard(digest)
         self._done.pop(digest, None)
         self._offset = None
 
     def swept(self) -> None:
-        """A listing behind the floor is complete: what was remembered and did not show up is gone."""
+        """A listing after the floor is complete: remembered objects that were not in it are gone."""
         gone = [digest for digest, mark in self._done.items() if mark is None]
         for digest in gone:
             del self._done[digest]
@@ -138,7 +138,7 @@ class Lane:
             self._trim()
 
     def offset(self, opened: Found | None = None, record: int = 0) -> dict[str, Any]:
-        """Where reading goes on.
+        """The offset from which reading continues.
 
         Args:
             opened: the object that is being read.
@@ -156,9 +156,9 @@ class Lane:
         return {**self._offset, "object": opened.key, "etag": opened.etag, "record": record, **more}
 
     def _trim(self) -> None:
-        """Forget the first ones in the order where there are too many; the floor rises over them."""
+        """Forget the first objects in the order if there are too many; the floor rises above them."""
         self._offset = None
-        # As long as a listing has not told where some stand, others may have their places before those.
+        # Until a listing has shown the positions of all, unknown ones may come before known ones.
         limit = 2 * self._window if None in self._done.values() else self._window
         while len(self._done) - len(self._held) > limit:
             known = [(mark, d) for d, mark in self._done.items() if mark is not None and d not in self._held]
@@ -178,7 +178,7 @@ class Lane:
 
 
 class Lanes:
-    """The lanes of a task, by their source partitions, made when they are first asked for.
+    """The lanes of a task by name, created when first needed.
 
     Args:
         stored: gives the stored offsets of source partitions.
@@ -208,10 +208,10 @@ class Lanes:
         return name in self._lanes
 
     def load(self, partitions: Mapping[str, dict[str, Any]]) -> list[Lane]:
-        """Make those that are not there yet, with one question for all their offsets.
+        """Create the missing ones, with one request for all their offsets.
 
         Args:
-            partitions: source partitions by the names of their lanes.
+            partitions: source partitions by lane name.
 
         Returns:
             the new ones.
@@ -226,17 +226,17 @@ class Lanes:
 
 
 def problem(offset: Mapping[str, Any]) -> str | None:
-    """What is wrong with an offset that a user sets; None for nothing."""
+    """What is wrong with an offset that a user sets; None if nothing is."""
     known = {"after": str, "done": str, "object": str, "etag": str, "time": int, "modified": int, "record": int}
     for key, value in offset.items():
         if key not in known:
-            return f'an offset has no "{key}". Write {{"after": "<the last name that was read>"}}'
+            return f'an offset has no field "{key}". Write {{"after": "<the name that was read last>"}}'
         if not isinstance(value, known[key]) or isinstance(value, bool):
-            return f'"{key}" is {"a text" if known[key] is str else "a whole number"}'
+            return f'"{key}" must be {"a string" if known[key] is str else "a whole number"}'
     try:
         base64.b64decode(offset.get("done", ""), validate=True)
     except ValueError:
-        return '"done" is in base64; leave it out'
+        return '"done" is not base64; leave it out'
     if "object" in offset and not {"etag", "record"} <= offset.keys():
-        return '"object" goes with "etag" and "record"'
+        return '"object" needs "etag" and "record" as well'
     return None

@@ -9,9 +9,9 @@ from connect.settings.java_regex import java_regex
 from connectors.s3.source.keys import BY_NAME, BY_PARTITION, BY_TIME, MOVE, RESTORE_BACKUP, S3SourceOptions
 from connectors.s3.source.template import PARTITION, START, TOPIC, Template
 
-#: What may stand in a topic's name or a number: a series that ends so may hold names of another one.
+#: Characters of topic names and numbers: a series that ends with one may contain names of another series.
 _OF_NAMES: Final = re.compile(r"[a-zA-Z0-9_.-]")
-#: Keys and headers that a sink has put beside the values.
+#: Objects of keys and headers that a sink wrote next to those of values.
 _BESIDE: Final = re.compile(r"\.(keys|headers)\.")
 _BY_TIME: Final = ("timebasedpartitioner", "dailypartitioner", "hourlypartitioner", "time", "daily", "hourly")
 
@@ -20,9 +20,9 @@ class Place(NamedTuple):
     """What a name says.
 
     Attributes:
-        topic: where its records go.
-        partition: of the topic; None where the name says none.
-        series: the beginning of the names that ascend together with this one; empty for all.
+        topic: of its records.
+        partition: of the topic; None if the name has none.
+        series: the prefix of the names that ascend together with this one; empty for all.
     """
 
     topic: str
@@ -37,7 +37,7 @@ class Layout:
         options: the connector's keys, checked.
 
     Attributes:
-        prefix: what is listed begins so.
+        prefix: of the names to list.
         order: `name`, `partition` or `time`.
         closed: with the order `partition`, whether all names that begin as a series belong to it.
     """
@@ -71,7 +71,7 @@ class Layout:
         self.closed = bool(before_offset) and not _OF_NAMES.match(before_offset)
 
     def place(self, key: str) -> Place | None:
-        """What a name says; None for objects that are not to be read."""
+        """What a name says; None for objects to skip."""
         if key.endswith("/") or (self._moved and key.startswith(self._moved)):
             return None
         if self._names is None:
@@ -89,7 +89,7 @@ class Layout:
         return Place(topic, None if partition is None else int(partition), series)
 
     def mark(self, key: str, modified: int) -> tuple[int, str]:
-        """Where an object stands in the order; `modified` in milliseconds since 1970."""
+        """An object's position in the order; `modified` in milliseconds since 1970."""
         return (modified if self.order == BY_TIME else 0, key)
 
     def _by_key(self, key: str) -> str | None:

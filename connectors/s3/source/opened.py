@@ -1,4 +1,4 @@
-"""One object while it is read: its chunks, and which of them is the last; and chunks of several as one batch."""
+"""One object while it is read: its chunks, and which one is the last; and chunks of several objects as one batch."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Part(NamedTuple):
     """Some records of an object.
 
     Attributes:
-        last: there are no more behind them.
-        begun: where reading goes on within the object, but for the record.
-        after: where it goes on behind the last record of the last part.
+        last: whether no more follow.
+        begun: the offset within the object, without the record.
+        after: the offset after the last record of the last part.
     """
 
     chosen: Next
@@ -34,17 +34,17 @@ class Part(NamedTuple):
 
 
 class OpenObject:
-    """Reads one object from a record on, a chunk ahead: an offset behind the last record says that it is done.
+    """Reads one object from a record on, one chunk ahead: the offset of the last record says that it is done.
 
     Args:
         chosen: the object, and how many of its records were read.
         body: its bytes.
-        options: how it is read.
-        on_bad: told of records that cannot be read.
+        options: how to read it.
+        on_bad: called with records that cannot be read.
 
     Attributes:
-        position: how many records were given, with those before the first.
-        ended: whether all were given.
+        position: how many records were returned, including those before the first.
+        ended: whether all were returned.
     """
 
     def __init__(self, chosen: Next, body: Body, options: ReadOptions, on_bad: Callable[[Next], OnBad]) -> None:
@@ -57,10 +57,10 @@ class OpenObject:
         self._error: Exception | None = None
 
     def next(self) -> Part | None:
-        """The next records; None when there are none left.
+        """The next records; None if none are left.
 
         Raises:
-            DataError: the object cannot be read any further. What was given is good.
+            DataError: the object cannot be read any further. What was returned is good.
             RetriableError, Gone, Changed: as `Body.read`.
         """
         if self._error is not None:
@@ -72,7 +72,7 @@ class OpenObject:
         try:
             self._ahead = self._read()
         except Exception as error:
-            self._ahead, self._error = None, error  # for the next call: what is there now is good
+            self._ahead, self._error = None, error  # for the next call: the current chunk is good
             self.position = chunk.ends[-1]
             return Part(self.chosen, chunk, last=False)
         self.position = chunk.ends[-1]
@@ -80,11 +80,11 @@ class OpenObject:
         return Part(self.chosen, chunk, self.ended)
 
     def close(self) -> None:
-        """Close what it reads from."""
+        """Close the object's body."""
         self._body.close()
 
     def _begin(self, options: ReadOptions, on_bad: OnBad) -> Chunks:
-        """Asks for nothing before the first chunk is wanted."""
+        """A generator, so that nothing is requested before the first chunk is needed."""
         yield from read(self._body, options, self.chosen.record, on_bad)
 
     def _read(self) -> Chunk | None:

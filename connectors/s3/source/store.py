@@ -1,4 +1,4 @@
-"""What the source asks of a bucket: names, bytes, and what is done with objects that were read."""
+"""The source's requests to a bucket: names, bytes, and the actions on objects that were read."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from connectors.s3.source.walk import Page
 
 
 class Gone(ConnectError):
-    """The object is not there any more."""
+    """The object no longer exists."""
 
 
 class Changed(ConnectError):
-    """The object was written anew."""
+    """The object was replaced."""
 
 
 class Store:
-    """Requests to one bucket, and what their errors mean. Its methods are for any thread but for `tell`.
+    """Requests to one bucket, and what their errors mean. Any thread may call its methods, except `tell`.
 
     Args:
         bucket: the client.
-        page_size: how many names to ask for at a time.
+        page_size: how many names to request at a time.
     """
 
     def __init__(self, bucket: Bucket, page_size: int = 1000) -> None:
@@ -35,7 +35,7 @@ class Store:
         self._failed: list[str] = []
 
     def tell(self, metrics: PluginMetrics) -> None:
-        """Count what was asked and what failed since the last time."""
+        """Report the requests and failures since the last call as metrics."""
         for operation, seconds in self.bucket.measured():
             metrics.observe("s3_request_seconds", seconds, operation=operation)
         failed, self._failed = self._failed, []
@@ -63,10 +63,10 @@ class Store:
         return Page(founds, answer.get("NextContinuationToken") if answer.get("IsTruncated") else None)
 
     def open(self, found: Found, start: int = 0, end: int | None = None) -> Any:
-        """Boto3's answer with the bytes of an object, from `start` on, up to and without `end`.
+        """boto3's response with the bytes of an object, from `start` on, up to but excluding `end`.
 
         Raises:
-            Gone, Changed: it is not the one that was listed.
+            Gone, Changed: it is not the listed object.
         """
         asked: dict[str, Any] = {"Key": found.key, **self.bucket.settings.to_read()}
         if found.etag:
@@ -85,15 +85,15 @@ class Store:
         """Send a request.
 
         Raises:
-            RetriableError: it failed in passing, or with credentials that are others by now.
-            Gone, Changed: the object is not there, or is not the one that was meant.
+            RetriableError: it failed temporarily, or with credentials that have changed since.
+            Gone, Changed: the object no longer exists, or is not the one that was meant.
             DataError: the object is in an archive.
-        ConnectError: the store refuses it.
+            ConnectError: the store refuses it.
         """
         return self.guarded(doing, lambda: self.bucket.request(operation, **parameters))
 
     def guarded(self, doing: str, work: Callable[[], Any]) -> Any:
-        """Do something with the client, its errors made ours; see `send`."""
+        """Do something with the client, with its errors translated; see `send`."""
         try:
             return work()
         except ConnectError:
@@ -110,7 +110,7 @@ class Store:
         if found.kind == CONFLICT and not found.passing:
             return Changed(found.sentence)
         if "InvalidObjectState" in found.sentence:
-            return DataError(f"{found.sentence} It is in an archive: restore it first.")
+            return DataError(f"{found.sentence} The object is in an archive: restore it first.")
         if found.kind == CREDENTIALS and self.bucket.discard():
             return RetriableError(found.sentence)
         return raised(found)

@@ -1,4 +1,4 @@
-"""S3SourceTask: reads the objects of its lanes, one after another, into batches of columns."""
+"""S3SourceTask: reads the objects of its lanes, one after another, as batches of columns."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from connectors.s3.source.walk import Next, Share, Walk
 
 log = logging.getLogger(__name__)
 
-#: Within one poll names are listed for so long, and so long it waits for the next pass; the runtime waits by itself.
+#: How long one poll lists names, and how long it waits for the next pass; beyond that the runtime waits.
 _LIST_S: Final = 1.0
 _WAIT_S: Final = 0.1
 _SLICE_S: Final = 0.05
-#: Of small objects so many bytes, records and seconds are put into one batch.
+#: How many bytes, records and seconds of small objects make one batch.
 _SMALL_BYTES: Final = 512 << 10
 _SMALL_RECORDS: Final = 5000
 _SMALL_S: Final = 0.2
@@ -83,7 +83,7 @@ class S3SourceTask(SourceTask):
         self._restarts = options.object_changed == keys.RESTART
         self._open: OpenObject | None = None
         self._due = 0.0
-        self._held: SourceBatch | None = None  # read, of which `_given` records were returned
+        self._held: SourceBatch | None = None  # read; `_given` of its records were returned
         self._given = 0
         self._refused: ConnectError | None = None  # what the next poll raises
 
@@ -94,7 +94,7 @@ class S3SourceTask(SourceTask):
             self._store.tell(self.context.metrics)
 
     def commit(self) -> None:
-        if self._held is None:  # else some of what was read is still to be returned, and is not durable
+        if self._held is None:  # otherwise some of what was read is not returned yet, and so not durable
             self._actions.committed()
 
     def stop(self) -> None:
@@ -121,7 +121,7 @@ class S3SourceTask(SourceTask):
                 return None
 
     def _wait(self, until: float, deadline: float) -> bool:
-        """Wait for a moment, but not beyond the deadline, nor when the task is to stop. Whether it came."""
+        """Wait until a moment, but not beyond the deadline or a stop of the task. Returns whether it came."""
         while not self.context.stopping():
             now = time.monotonic()
             if now >= deadline:
@@ -132,7 +132,7 @@ class S3SourceTask(SourceTask):
         return False
 
     def _failed(self, error: RetriableError) -> NoReturn:
-        """The store failed in passing: what was being read goes on where it was, after a while."""
+        """The store failed temporarily: reading continues where it was, after a pause."""
         if self._open is not None:
             opened, self._open = self._open, None
             opened.close()
@@ -142,7 +142,7 @@ class S3SourceTask(SourceTask):
     # Reading.
 
     def _read(self, deadline: float) -> list[Part]:
-        """Some records: of one large object, or of several small ones. Empty when there are none by now."""
+        """Some records: of one large object, or of several small ones. Empty if there are none now."""
         parts: list[Part] = []
         taken = records = 0
         until = min(deadline, time.monotonic() + _SMALL_S)
@@ -169,10 +169,10 @@ class S3SourceTask(SourceTask):
         return parts
 
     def _next_part(self, deadline: float | None) -> Part | None:
-        """The next records of the object that is open, or of the next one.
+        """The next records of the open object, or of the next one.
 
         Args:
-            deadline: until when names may be asked for; None for not at all.
+            deadline: until when names may be listed; None for not at all.
         """
         if self._refused is not None:
             raise self._refused
@@ -226,11 +226,11 @@ class S3SourceTask(SourceTask):
         return None
 
     def _end(self, opened: OpenObject) -> None:
-        """An object was read to its end."""
+        """Handle an object that was read to its end."""
         self._open = None
         opened.close()
         opened.chosen.lane.finish(opened.chosen.found)
-        # An object that gave nothing moves no offset, and there is nothing in it to lose.
+        # An object without records moves no offset, and has nothing to lose.
         self._actions.add(opened.chosen, durable=not opened.position)
         self.context.metrics.count("s3_objects_read_total", topic=opened.chosen.place.topic)
 
@@ -243,7 +243,7 @@ class S3SourceTask(SourceTask):
                 raise DataError(said)
             self.context.metrics.count("s3_bad_records_total", topic=chosen.place.topic)
             if self._on_error == keys.LOG:
-                log.error('A record of object "%s" is left out, %s', chosen.found.key, said)
+                log.error('Skipped a record of object "%s", %s', chosen.found.key, said)
 
         return on_bad
 
@@ -254,16 +254,17 @@ class S3SourceTask(SourceTask):
         said = f'Object "{key}" of {place} cannot be read as {self._options.format}: {error}'
         if self._on_error == keys.FAIL:
             raise ConnectError(
-                f"{said} {opened.position} records of it were given. Mend or remove it, or set behavior.on.error=log."
+                f"{said} {opened.position} of its records were delivered. Fix or remove it, or set "
+                "behavior.on.error=log."
             ) from error
         if self._on_error == keys.LOG:
-            log.error("%s It is left behind its first %d records.", said, opened.position)
+            log.error("%s Skipped what follows its first %d records.", said, opened.position)
         self._open = None
         opened.close()
-        opened.chosen.lane.finish(opened.chosen.found)  # and stays as it is, whatever is done with others
+        opened.chosen.lane.finish(opened.chosen.found)  # without done.action: the object stays
 
     def _gone(self, opened: OpenObject, error: Gone) -> None:
-        """It was removed since it was listed, or by the action of a task before us that died behind it."""
+        """It was removed since it was listed, perhaps by the done.action of an earlier task that then died."""
         self._open = None
         opened.close()
         if opened.position and not self._actions.wanted:
@@ -274,13 +275,13 @@ class S3SourceTask(SourceTask):
         opened.chosen.lane.finish(opened.chosen.found)
 
     def _changed(self, opened: OpenObject, error: Changed) -> None:
-        """It was written anew since it was listed."""
+        """It was replaced since it was listed."""
         self._open = None
         opened.close()
         chosen = opened.chosen
         if opened.position and not self._restarts:
             raise ConnectError(
-                f'Object "{chosen.found.key}" of {self._bucket.settings.where} was written anew after '
+                f'Object "{chosen.found.key}" of {self._bucket.settings.where} was replaced after '
                 f"{opened.position} of its records were read. Set object.changed=restart to read it again from its "
                 "first record."
             ) from error
@@ -289,7 +290,7 @@ class S3SourceTask(SourceTask):
         except Gone as gone:
             self._gone(opened, gone)
             return
-        log.warning('Object "%s" was written anew, and is read from its first record.', chosen.found.key)
+        log.warning('Object "%s" was replaced. Reading it from its first record.', chosen.found.key)
         if chosen.lane.opened is not None and chosen.lane.opened.found.key == found.key:
             chosen.lane.opened = None
         self._walk.put_back(chosen._replace(found=found, record=0))

@@ -1,7 +1,7 @@
-"""`file.name.template`: what names look like, as a regular expression with variables in it.
+"""`file.name.template`: the form of names, as a regular expression with variables.
 
-Aiven's form, {{variable}} or {{variable:parameter=value}}. Unlike there, a template is all of a name behind its folders
-and before an extension: a date in a folder's name is not taken for a topic and a partition.
+Variables have Aiven's form, {{variable}} or {{variable:parameter=value}}. Unlike Aiven's, a template matches all of a
+name between its folders and its extension: a date in a folder's name is not taken for a topic and a partition.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ _VARIABLES: Final = {
 
 
 class Template:
-    """A template, read.
+    """A parsed template.
 
     Attributes:
-        variables: the names of those in it.
-        before_offset: the sign before {{start_offset}}; empty for none.
-        names: matches what stands behind the prefix, as a whole.
+        variables: their names.
+        before_offset: the character before {{start_offset}}; empty for none.
+        names: matches all that follows the prefix.
 
     Raises:
-        ValueError: it is no template.
+        ValueError: it is not a template.
     """
 
     def __init__(self, template: str) -> None:
@@ -44,10 +44,10 @@ class Template:
         for match in _VARIABLE.finditer(template):
             variable = match[1]
             if variable not in _VARIABLES:
-                raise ValueError(f'"{variable}" is no variable. There are {", ".join(sorted(_VARIABLES))}.')
+                raise ValueError(f'"{variable}" is not a variable. Write one of {", ".join(sorted(_VARIABLES))}.')
             written = _VARIABLES[variable]
             if variable in self.variables:
-                written = re.sub(r"^\(\?<\w+>", "(?:", written)  # what stands twice counts the first time
+                written = re.sub(r"^\(\?<\w+>", "(?:", written)  # of two, the first one counts
             elif variable == "start_offset":
                 self.before_offset = template[max(0, match.start() - 1) : match.start()]
             self.variables.add(variable)

@@ -1,9 +1,8 @@
-"""Which object comes next: goes over the names, a page at a time, and over each again when a pass is due.
+"""Which object comes next: lists the names, a page at a time, and again whenever a pass is due.
 
-By name a pass begins behind the lowest floor of the task's lanes, so that what was read long ago is not listed. By
-partition it leaps over what was read of each series, and over those of other tasks, where names allow that
-(`Layout.closed`).
-By time everything is listed, and the oldest that were not read are kept.
+By name a pass begins after the lowest floor of the task's lanes, so that what was read long ago is not listed. By
+partition it skips what was read of each series, and the series of other tasks, if the names allow that
+(`Layout.closed`). By time it lists everything, and keeps the oldest unread objects.
 """
 
 from __future__ import annotations
@@ -18,14 +17,14 @@ from connectors.s3.source.keys import BY_PARTITION, BY_TIME
 from connectors.s3.source.lanes import Found, Lane, Lanes
 from connectors.s3.source.layout import Layout, Place
 
-#: By time so many objects are kept, up to twice as many before they are sorted out; the next pass finds the others.
+#: How many objects are kept by time, and up to twice as many before trimming; the next pass finds the others.
 _MOST_KEPT: Final = 25_000
-#: Behind every name that begins as a series does.
+#: Sorts after every name that begins as a series does.
 _LAST: Final = "\U0010fffd"
 
 
 class Page(NamedTuple):
-    """Names, ascending, perhaps none. `more` asks for the next ones; None when there are none."""
+    """Names, ascending, perhaps none. `more` requests the next page; None if there is none."""
 
     founds: list[Found]
     more: str | None
@@ -35,14 +34,14 @@ class Listing(Protocol):
     """Lists objects."""
 
     def page(self, prefix: str, after: str, more: str | None) -> Page:
-        """One request: objects whose names begin with a prefix and are behind a name, or what `more` asks for."""
+        """One request: objects whose names begin with a prefix and follow a name, or the page of `more`."""
 
 
 class Share(NamedTuple):
-    """Which of all objects are a task's.
+    """A task's share of all objects.
 
     Attributes:
-        number: of the task, from 0.
+        number: the task's, from 0.
         tasks: how many there are.
         shares: how many lanes there are, with the orders name and time.
         by_partition: whether the partition in the name decides.
@@ -54,7 +53,7 @@ class Share(NamedTuple):
     by_partition: bool
 
     def lane(self, key: str, place: Place) -> str | None:
-        """The name of an object's lane; None when it is another task's."""
+        """The name of an object's lane; None if it is another task's."""
         hashed = place.partition if self.by_partition and place.partition is not None else None
         if place.series:
             chosen = crc32(place.series.encode("utf-8", "surrogatepass")) if hashed is None else hashed
@@ -68,7 +67,7 @@ class Share(NamedTuple):
 
 
 class Next(NamedTuple):
-    """An object to read: where it belongs, and how many of its records were read before."""
+    """An object to read: its lane and place, and how many of its records were read before."""
 
     lane: Lane
     found: Found
@@ -77,22 +76,21 @@ class Next(NamedTuple):
 
 
 class Walk:
-    """Gives the objects that are to be read, in their order.
+    """Returns the objects to read, in their order.
 
     Args:
-        listing: asks the store.
+        listing: lists the store's objects.
         layout: reads names.
-        share: which objects are ours.
+        share: which objects are this task's.
         lanes: what was read.
         bucket: its name, for source partitions.
-        not_before: objects that were written earlier are left out; milliseconds since 1970.
+        not_before: objects written earlier are skipped; milliseconds since 1970.
 
     Attributes:
         over: whether a pass is complete; `begin` begins the next.
         cut: whether that pass left objects for the next one.
-        ignored: objects that are not to be read, in this pass.
-        seen_done: objects that a task before us has read, found in the first pass: what is to be done with them may not
-            be done yet.
+        ignored: the number of objects skipped in this pass.
+        seen_done: objects that an earlier task has read, found in the first pass: their done.action may still be due.
     """
 
     def __init__(
@@ -115,7 +113,7 @@ class Walk:
             self._load({name: self._partition(name) for name in share.own()})
 
     def take(self) -> Next | None:
-        """The next object of those that were listed; None when there is none left."""
+        """The next listed object; None if none is left."""
         while self._queue:
             chosen = self._queue.popleft()
             if not chosen.lane.is_done(chosen.found):
@@ -123,11 +121,11 @@ class Walk:
         return None
 
     def coming(self, count: int) -> list[Next]:
-        """The objects that `take` gives next, if all goes well."""
+        """The objects that `take` returns next, if all goes well."""
         return [self._queue[at] for at in range(min(count, len(self._queue)))]
 
     def put_back(self, chosen: Next) -> None:
-        """Give this one next."""
+        """Return this one next."""
         self._queue.appendleft(chosen)
 
     def begin(self) -> None:
@@ -141,7 +139,7 @@ class Walk:
             self._after = min((lane.floor[1] for lane in self._lanes), default="")
 
     def step(self) -> None:
-        """Send one request for names. Raises what the listing raises; then the same again."""
+        """List one page of names. Raises what the listing raises; the next call then repeats it."""
         page = self._listing.page(self._layout.prefix, self._after, self._more)
         mine = self._mine(page.founds)
         for chosen in mine:
@@ -162,7 +160,7 @@ class Walk:
             self._end()
 
     def _mine(self, founds: list[Found]) -> list[Next]:
-        """Those objects that are to be read by this task, read or not."""
+        """The objects that belong to this task, read or not."""
         placed: list[tuple[str, Found, Place]] = []
         unknown: dict[str, dict[str, Any]] = {}
         for found in founds:
@@ -195,7 +193,7 @@ class Walk:
         return {"bucket": self._bucket, "prefix": self._layout.prefix, "share": lane}
 
     def _behind(self, page: Page) -> tuple[str | None, str]:
-        """Where listing goes on after a page: at its end, or behind what was read of the series that it ends in."""
+        """Where listing continues after a page: at its end, or after what was read of the series at its end."""
         last = page.founds[-1].key
         if self._layout.order != BY_PARTITION or not self._layout.closed or page.more is None:
             return page.more, last

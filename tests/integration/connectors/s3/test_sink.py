@@ -406,7 +406,7 @@ def test_keys_and_headers_beside_and_tombstones_in_a_folder(s3_bucket: S3Bucket)
 
 def test_tombstones_fail_or_are_left_out(s3_bucket: S3Bucket) -> None:
     with sink_run(s3_bucket, {"flush.size": "2"}) as run:  # noqa: SIM117
-        with pytest.raises(Exception, match="no value. behavior.on.null.values=ignore leaves"):
+        with pytest.raises(Exception, match="no value. Set behavior.on.null.values=ignore"):
             run.put({"n": 0}, None)
     with sink_run(s3_bucket, {"flush.size": "2", "behavior.on.null.values": "ignore", **ERRORS}) as run:
         run.put({"n": 0}, None, {"n": 1})

@@ -235,7 +235,7 @@ def test_what_is_set_back_at_a_commit_is_not_committed_by_it(s3_bucket: S3Bucket
 @pytest.mark.promise("P1")
 def test_an_object_of_somebody_else_is_not_replaced(s3_bucket: S3Bucket) -> None:
     s3_bucket.put("topics/test/partition=0/test+0+0000000000.json", b"precious")
-    await_error(s3_bucket, {}, "already there .* does not tell which records it holds")
+    await_error(s3_bucket, {}, "already exists .* does not say which records it holds")
     assert s3_bucket.get("topics/test/partition=0/test+0+0000000000.json") == b"precious"
     with sink_run(s3_bucket, {"flush.size": "1", "enable.conditional.writes": "false"}) as run:
         run.put({"n": 0})

@@ -91,7 +91,7 @@ def test_an_object_that_was_written_anew_since_is_not_deleted_unread(
         while s3_bucket.keys():
             run.poll()
         assert numbers(run) == [1, 2]
-    assert "written anew since it was read" in caplog.text
+    assert "was replaced since it was read" in caplog.text
 
 
 @pytest.mark.slow

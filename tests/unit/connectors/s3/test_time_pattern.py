@@ -30,7 +30,7 @@ def test_letters(pattern: str, expected: str) -> None:
 
 @pytest.mark.parametrize("pattern", ["bbbb", "'open", "YYYY q"])
 def test_what_means_nothing_is_said(pattern: str) -> None:
-    with pytest.raises(ValueError, match="quote|means nothing"):
+    with pytest.raises(ValueError, match="quote|not a letter"):
         TimePattern(pattern, UTC, HOUR)
 
 
@@ -48,7 +48,7 @@ def test_days_on_which_clocks_change_have_folders_of_their_hours() -> None:
 def test_times_before_1970_and_beyond_the_calendar() -> None:
     pattern = TimePattern("YYYY-MM-dd HH", UTC, HOUR)
     assert pattern.all_of([-1]) == ["1969-12-31 23"]
-    with pytest.raises(ValueError, match="no time in milliseconds"):
+    with pytest.raises(ValueError, match="outside the range of dates"):
         pattern.all_of([10**18])
 
 
