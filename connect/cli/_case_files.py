@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from connect.cli._pipeline_files import single
 from connect.cli._pipelines import Pipeline, WorkerSettings, open_pipeline
-from connect.cli._yaml import Node, read_yaml
+from connect.cli._yaml import Node, YamlError, read_yaml
 from connect.data.record import Record
 from connect.pipeline import cases
 from connect.pipeline.samples import Kind, SampleError, sample
 from connect.pipeline.trial import Trial
 from connect.plugins import Plugins
-from connect.settings.connector_files import load_connector
 from connect.settings.properties import ConfigFileError, load
 from connect.settings.raw import comma_separated
 
@@ -127,8 +127,8 @@ class CaseFile:
             return _texts(node.value), {"": node.place, **{key: one.place for key, one in node.value.items()}}
         path = self._beside(node, "config")
         try:
-            file = load_connector(path)
-        except ConfigFileError as error:
+            file = single(path)
+        except (ConfigFileError, YamlError) as error:
             node.wrong(str(error))
         return file.config, {"": str(file.where("name")), **{key: str(file.where(key)) for key in file.config}}
 

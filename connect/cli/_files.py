@@ -10,41 +10,79 @@ from collections.abc import Mapping, Sequence
 from connect.cli import _secrets
 from connect.cli._diff import with_stored
 from connect.cli._exit import INVALID
+from connect.cli._pipeline_files import Values, found_in, load_pipelines
 from connect.cli._problems import Problems
 from connect.cli._rest_client import AnswerError, RestClient
-from connect.settings.connector_files import ConnectorFile, load_connector
+from connect.cli._yaml import YamlError
+from connect.errors import ConfigError
+from connect.settings.connector_files import ConnectorFile
 from connect.settings.properties import ConfigFileError
 from connect.telemetry.redaction import MASK
 
 FORMS = """\
-A FILE is one connector: properties, or JSON in any form that Kafka Connect reads or writes. - is standard input."""
+A FILE is one connector: properties, or JSON in any form that Kafka Connect reads or writes; or YAML with one connector
+or several. A folder stands for all such files in it. - is standard input. ${{ name }} in YAML stands for a value by
+--values or --set, ${{ env.NAME }} for a variable of the environment; with --values or --set also in other files."""
 
 
 def add_files(parser: argparse.ArgumentParser) -> None:
-    """Declare -f, once or more often, each with one file or more."""
+    """Declare -f, once or more often, each with one file or more; and what placeholders in them stand for."""
     parser.add_argument(
-        "-f", "--file", dest="files", action="extend", nargs="+", required=True, metavar="FILE", help="connectors"
+        "-f",
+        "--file",
+        dest="files",
+        action="extend",
+        nargs="+",
+        required=True,
+        metavar="FILE",
+        help="connectors, or folders of them",
+    )
+    add_values(parser)
+
+
+def add_values(parser: argparse.ArgumentParser) -> None:
+    """Declare --values and --set."""
+    parser.add_argument(
+        "--values", action="append", default=[], metavar="FILE", help="a YAML file with values for placeholders"
+    )
+    parser.add_argument(
+        "--set", dest="assignments", action="append", default=[], metavar="NAME=VALUE", help="one such value"
     )
 
 
-def read_files(paths: Sequence[str], problems: Problems) -> list[ConnectorFile]:
-    """Read them. What is wrong with them goes to `problems`; those that cannot be read are left out."""
+def read_files(args: argparse.Namespace) -> tuple[list[ConnectorFile], Problems]:
+    """Read the connectors of `args.files`. Those that cannot be read are left out; the problems say why.
+
+    Raises:
+        YamlError: a file of values is wrong.
+        ConfigError: --set is wrong, or there is no connector file at all.
+    """
+    values = Values.of(args.values, args.assignments)
+    paths = list(found_in(args.files, values))
+    if not paths:
+        raise ConfigError("-f", f"{', '.join(args.files)} has no connector files (.yaml, .json, .properties).")
+    problems = Problems(paths)
     found: dict[str, ConnectorFile] = {}
     for path in paths:
         try:
-            file = load_connector("/dev/stdin" if path == "-" else path)
-        except ConfigFileError as error:
+            files = load_pipelines(path, values, problems)
+        except (ConfigFileError, YamlError) as error:
             problems.unusable(path, error)
             continue
-        _secrets.remember(file.config)
-        for key, places in file.duplicates.items():
-            message = f"stands on line {places[0].line} too, and only this last one counts."
-            problems.warn(places[-1], message, key=key, connector=file.name)
-        if other := found.get(file.name):
-            message = f"{other.where('name')} has this name already. Give one of the two connectors another."
-            problems.error(file.where("name"), message, key="name", connector=file.name)
-        found[file.name] = file
-    return list(found.values())
+        for file in files:
+            _taken(file, found, problems)
+    return list(found.values()), problems
+
+
+def _taken(file: ConnectorFile, found: dict[str, ConnectorFile], problems: Problems) -> None:
+    _secrets.remember(file.config)
+    for key, places in file.duplicates.items():
+        message = f"stands on line {places[0].line} too, and only this last one counts."
+        problems.warn(places[-1], message, key=key, connector=file.name)
+    if other := found.get(file.name):
+        message = f"{other.where('name')} has this name already. Give one of the two connectors another."
+        problems.error(file.where("name"), message, key="name", connector=file.name)
+    found[file.name] = file
 
 
 def stored(client: RestClient, name: str) -> dict[str, str] | None:

@@ -36,6 +36,7 @@ COMMANDS = {
     "get": "show the configuration of a connector",
     "describe": "show all about a connector: state, tasks, topics, configuration, traces",
     "validate": "have the cluster check connector files",
+    "plan": "show what connector files would change in a cluster",
     "apply": "create or update connectors from files, after showing the difference",
     "delete": "delete connectors",
     "pause": "pause connectors",

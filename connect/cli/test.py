@@ -6,7 +6,7 @@ import argparse
 import re
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,12 +19,15 @@ from connect.errors import ConfigError, ConnectError
 if TYPE_CHECKING:
     from connect.cli._case_files import Case, CaseFile, Wrong
 
+_CASES = ("*.test.yaml", "*.test.yml")
+
 HELP = """\
 Run the cases of YAML files: records through a connector's converters and transformations, in this process, and what
 is expected of them. Exit code 1 when a case fails, 2 when a file is wrong. Needs pip install 'connect-runtime[test]'.
 
 examples:
   connect test orders.test.yaml
+  connect test pipelines/                       # all *.test.yaml of a folder
   connect test tests/*.yaml -k cast --junit report.xml
   connect test orders.test.yaml --worker-config worker.properties --json
 
@@ -48,7 +51,7 @@ class _Result:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare what the command takes."""
-    parser.add_argument("files", metavar="FILE", nargs="+", help="a file of cases")
+    parser.add_argument("files", metavar="FILE", nargs="+", help="a file of cases, or a folder with *.test.yaml")
     parser.add_argument("-k", dest="filter", metavar="TEXT", help="only cases whose name has this in it")
     parser.add_argument("--worker-config", metavar="FILE", help="the worker's properties, for files that name none")
     parser.add_argument("--junit", metavar="FILE", help="write the outcome as XML, for CI")
@@ -61,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
 
     files: list[CaseFile] = []
     errors: list[tuple[str, str]] = []  # a file, and what is wrong with it
-    for path in args.files:
+    for path in _files(args.files):
         try:
             files.append(CaseFile(path, args.worker_config))
         except (ConnectError, ValueError) as error:  # all that is wrong with all files is said at once
@@ -94,6 +97,15 @@ def run(args: argparse.Namespace) -> int:
     if errors:
         return INVALID
     return FAILED if failed or not results else OK
+
+
+def _files(paths: Sequence[str]) -> Iterator[str]:
+    """Files as they are, and of folders all files of cases in them."""
+    for path in paths:
+        if Path(path).is_dir():
+            yield from sorted(str(each) for pattern in _CASES for each in Path(path).rglob(pattern))
+        else:
+            yield path
 
 
 def _run(file: CaseFile, args: argparse.Namespace) -> list[_Result]:

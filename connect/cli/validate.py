@@ -5,7 +5,6 @@ import argparse
 from connect.cli._connectors import print_json
 from connect.cli._exit import INVALID, OK
 from connect.cli._files import FORMS, add_files, check, invalid, read_files, stored, to_send, warn
-from connect.cli._problems import Problems
 from connect.cli._rest_client import add_options, client_of
 from connect.telemetry.redaction import MASK
 
@@ -26,8 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Check them all."""
-    problems = Problems(args.files)
-    files = read_files(args.files, problems)
+    files, problems = read_files(args)
     client = client_of(args)
     for file in files:
         masked = any(MASK in value for value in file.config.values())

@@ -78,6 +78,7 @@ def test_apply_tells_programs_what_it_does(valid, file, capsys):
     valid.answers["GET /connectors/a/config"] = (200, {"name": "a", "connector.class": "Lines", "pin": "hunter22"})
     assert main(["apply", "-f", file("a", pin="hunter33", x="1"), file("b"), "--dry-run", "--json"]) == 0
     first, second = json.loads(capsys.readouterr().out)
+    assert first.pop("file").endswith("a.json")
     assert first == {
         "name": "a",
         "action": "update",
@@ -87,6 +88,18 @@ def test_apply_tells_programs_what_it_does(valid, file, capsys):
         ],
     }
     assert (second["name"], second["action"]) == ("b", "create")
+
+
+def test_a_secret_in_clear_text_in_yaml_is_warned_of_and_not_shown(valid, tmp_path, capsys):
+    path = tmp_path / "a.yaml"
+    path.write_text("name: a\nconfig:\n  connector.class: Lines\n  pin: hunter22\n")
+    assert main(["plan", str(path)]) == 0
+    said = capsys.readouterr()
+    assert f'{path}:4: connector "a", key "pin": [hidden] is a secret in clear text' in said.err
+    assert "hunter22" not in said.err + said.out
+    path.write_text(path.read_text().replace("hunter22", "${file:/etc/connect/secrets:pin}"))
+    assert main(["plan", str(path)]) == 0
+    assert capsys.readouterr().err == ""
 
 
 def test_nothing_is_changed_where_nobody_agrees(valid, file, capsys):
