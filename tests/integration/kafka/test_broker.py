@@ -35,6 +35,11 @@ def data(tmp_path, broker):
     stop(folder)
 
 
+def states_of_threads(pid: int) -> list[str]:
+    """R, S, T and so on. They stop one after another, after the signal was sent."""
+    return [file.read_text().rpartition(") ")[2][0] for file in Path(f"/proc/{pid}/task").glob("*/stat")]
+
+
 def write(bootstrap_servers: str, topic: str, value: bytes) -> None:
     producer = Producer({"bootstrap.servers": bootstrap_servers, "acks": "all"})
     producer.produce(topic, value)
@@ -110,6 +115,7 @@ def test_the_first_that_is_stopped_leaves_its_classes_for_all_that_start_after_i
 def test_one_that_is_being_killed_is_not_taken_for_one_that_runs(data):
     first = ensure_running(data, port=0)
     os.kill(first.pid, signal.SIGSTOP)  # as in the moment of its death: lock and port are held, and nobody answers
+    until(lambda: all(state == "T" for state in states_of_threads(first.pid)), 30, "it stands still")
     with ThreadPoolExecutor(1) as pool:
         asked = pool.submit(ensure_running, data)
         with pytest.raises(TimeoutError):

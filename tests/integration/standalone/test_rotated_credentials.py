@@ -17,6 +17,7 @@ from tests.servers.postgresql import PostgresDatabase
 from tests.servers.s3 import S3Bucket
 from tests.servers.twitter import TOKEN, TwitterServer
 from tests.support.rest import ask
+from tests.support.waiting import until
 
 JSON = "org.apache.kafka.connect.json.JsonConverter"
 FILE = "org.apache.kafka.common.config.provider.FileConfigProvider"
@@ -60,10 +61,9 @@ class Role:
         password = f"password-{uuid.uuid4().hex}"
         self._database.execute(f"ALTER ROLE {self.name} PASSWORD '{password}'")
         self._secret.becomes(password)
-        ended = self._database.execute(
-            f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '{self.name}'"
-        )
-        assert ended, "nobody was connected, so nobody has to connect anew"
+        # Capture connects once for its snapshot, and again to follow: for a moment nobody may be connected.
+        ending = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '{self.name}'"
+        until(lambda: self._database.execute(ending), 30, "nobody is connected, so nobody has to connect anew")
 
     def drop(self) -> None:
         self._database.execute(f"DROP OWNED BY {self.name}")
