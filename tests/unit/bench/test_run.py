@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from bench import tree
 from bench.machine import ROOT
+from connect.telemetry import processes
 
 GOOD = """
 def measure(settings):
@@ -133,8 +133,8 @@ def test_a_part_that_hangs_is_ended_with_all_that_it_started(bench: Bench) -> No
     assert "FAILED  hanging: it was not done within 1 min" in done.stdout
     assert time.monotonic() - began < 60
     pid, orphan, folder = bench.left.read_text(encoding="utf-8").split()
-    assert tree.look(int(pid)) is None
-    assert tree.look(int(orphan)) is None
+    assert processes.look(int(pid)) is None
+    assert processes.look(int(orphan)) is None
     assert "left: 0" in done.stdout
     assert not Path(folder).exists()
     assert bench.document("other")["part"] == "other"

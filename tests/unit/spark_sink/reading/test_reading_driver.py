@@ -98,8 +98,12 @@ def reader(**plan: Any) -> TopicReader:
     )
 
 
-def ranges(parts: Iterable[Part]) -> list[tuple[str, int, int, int]]:
+def ranges(parts: Iterable[Any]) -> list[tuple[str, int, int, int]]:
     return sorted((part.topic, part.partition, part.start, part.end) for part in parts)
+
+
+def rows_in(parts: Iterable[Any]) -> int:
+    return sum(end - start for _, _, start, end in ranges(parts))
 
 
 def test_a_new_query_begins_where_its_plan_says_and_else_with_the_first_records(topics):
@@ -233,7 +237,7 @@ def test_the_narrower_limit_of_a_batch_holds(topics, monkeypatch, sizes, limits,
     topics.ranges = dict.fromkeys(sizes or {T0: 0}, (0, 1000))
     one = reader(**limits)
     end = one.latestOffset({}, one.getDefaultReadLimit())
-    assert sum(part.end - part.start for part in one.partitions({}, end)) == records
+    assert rows_in(one.partitions({}, end)) == records
 
 
 def test_records_are_looked_at_again_where_the_limit_is_near_and_else_only_after_a_while(topics, monkeypatch):
@@ -265,7 +269,7 @@ def test_no_batch_is_larger_than_the_limit_and_all_is_read_in_the_end(topics):
     topics.ranges = {T0: (0, 1000), T1: (990, 1000), U0: (0, 1)}
     one, at, rows = reader(), {}, []
     while (end := one.latestOffset(at, ReadMaxRows(100))) != at:
-        rows.append(sum(part.end - part.start for part in one.partitions(at, end)))
+        rows.append(rows_in(one.partitions(at, end)))
         at = end
     assert at == {"t": {"0": 1000, "1": 1000}, "u": {"0": 1}}
     assert sum(rows) == 1011
