@@ -57,10 +57,10 @@ def _with_children(first: list[Process], everyone: list[Process]) -> list[Proces
 
 
 def look(pid: int) -> Process | None:
-    """One process, or None when it is gone."""
+    """One process, or None when it is gone or may not be looked at."""
     try:
         text = (_PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
-    except (FileNotFoundError, ProcessLookupError):
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
         return None
     # The name before it stands in parentheses and may hold anything.
     fields = text.rpartition(")")[2].split()
@@ -73,10 +73,13 @@ def cpu(leader: int) -> float:
 
 
 def pss(pid: int) -> int:
-    """Bytes of memory of a process, each shared page divided among those who share it; 0 when it is gone."""
+    """Bytes of memory of a process, each shared page divided among those who share it; 0 when it is gone.
+
+    It is 0, too, where the kernel refuses it, as of a process that may not dump its memory.
+    """
     try:
         text = (_PROC / str(pid) / "smaps_rollup").read_text(encoding="ascii")
-    except (FileNotFoundError, ProcessLookupError):
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
         return 0
     return 1024 * next((int(line.split()[1]) for line in text.splitlines() if line.startswith("Pss:")), 0)
 

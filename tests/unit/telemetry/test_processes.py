@@ -64,3 +64,12 @@ def test_a_process_that_is_gone_counts_nothing() -> None:
     assert tree.look(gone.pid) is None
     assert tree.tree(gone.pid) == []
     assert tree.pss(gone.pid) == 0
+
+
+def test_a_process_that_may_not_be_looked_at_counts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_args: object, **_options: object) -> str:
+        raise PermissionError
+
+    monkeypatch.setattr("pathlib.Path.read_text", refuse)
+    assert tree.look(os.getpid()) is None
+    assert tree.pss(os.getpid()) == 0
