@@ -10,7 +10,9 @@ from connect.cli._table import COLOURS, fitted, plain, table
 from connect.cli._top_rows import SORTS, Row, WorkerRow, in_order, matching
 
 NOTHING: Final = "\u2013"
-KEYS: Final = "c cpu  m memory  r rate  l lag  e errors  n name  / filter  t tasks or connectors  space pause  q quit"
+KEYS: Final = (
+    "s state  c cpu  m memory  r rate  l lag  e errors  n name  / filter  t tasks or connectors  space pause  q quit"
+)
 
 
 class Column(NamedTuple):
@@ -53,7 +55,7 @@ def milliseconds(value: float | None) -> str:
 
 COLUMNS: Final = (
     Column("NAME", 0, lambda row: row.name, "n", left=True),
-    Column("STATE", 0, lambda row: row.state, left=True),
+    Column("STATE", 0, lambda row: row.state, "s", left=True),
     Column("TYPE", 9, lambda row: row.type or NOTHING, left=True),
     Column("IN/s", 3, lambda row: number(row.records_in)),
     Column("OUT/s", 0, lambda row: number(row.records_out), "r"),
@@ -86,7 +88,7 @@ class View:
         quit: whether to end.
     """
 
-    sort: str = "c"
+    sort: str = "s"
     reverse: bool = False
     text: str = ""
     typing: bool = False

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from connect.cli._statuses import reason
-from connect.connector_states import Groups, by_task, measured, parts, urgency, worst_state
+from connect.connector_states import URGENT, Groups, by_task, measured, parts, urgency, worst_state
 
 _SOURCE, _SINK, _TASK, _ERRORS = (
     "source-task-metrics",
@@ -188,8 +188,14 @@ def worker_rows(look: Look, tasks: Sequence[Row]) -> list[WorkerRow]:
     return found
 
 
+def _attention(row: Row) -> float:
+    """The more, the sooner somebody has to look: what failed, what is stalled, what waits for another system."""
+    return len(URGENT) - urgency(row.state) or (0.5 if row.reason else 0.0)
+
+
 #: By what lines are sorted: the key that asks for it, and its title. The most comes first; of names the first.
 SORTS: Final[Mapping[str, tuple[str, Callable[[Row], float | None] | None]]] = {
+    "s": ("state", _attention),
     "c": ("cpu", lambda row: row.cpu_percent),
     "m": ("memory", lambda row: row.memory_bytes),
     "r": ("rate", lambda row: row.records_out),
@@ -200,11 +206,22 @@ SORTS: Final[Mapping[str, tuple[str, Callable[[Row], float | None] | None]]] = {
 
 
 def in_order(rows: Iterable[Row], by: str, *, reverse: bool = False) -> list[Row]:
-    """Sorted by a key of `SORTS`. What has no figure stands last, and what is equal stands by urgency and name."""
+    """Sorted by a key of `SORTS`. What has no figure stands last.
+
+    What is equal stands by urgency and name; of equal states what uses most CPU stands first.
+    """
     figure = SORTS[by][1]
     if figure is None:
         return sorted(rows, key=lambda row: (row.connector, -1 if row.task is None else row.task), reverse=reverse)
-    found = sorted(rows, key=lambda row: (urgency(row.state), row.connector, -1 if row.task is None else row.task))
+    found = sorted(
+        rows,
+        key=lambda row: (
+            urgency(row.state),
+            -(row.cpu_percent or 0.0) if by == "s" else 0.0,
+            row.connector,
+            -1 if row.task is None else row.task,
+        ),
+    )
     told = [row for row in found if figure(row) is not None]
     told.sort(key=lambda row: figure(row) or 0.0, reverse=not reverse)
     return [*told, *(row for row in found if figure(row) is None)]

@@ -1,4 +1,4 @@
-"""`connect top`: the tasks of a cluster, which work most first, as they change."""
+"""`connect top`: the tasks of a cluster as they change, what needs attention first."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 import math
 import threading
 import time
+from collections import Counter
 from typing import Any
 
 from connect.cli._connectors import print_json
@@ -16,15 +17,18 @@ from connect.cli._statuses import measured_of
 from connect.cli._table import shows_colours
 from connect.cli._top_lines import View, once, screen
 from connect.cli._top_rows import Look, as_json, connector_rows, task_rows, worker_rows
+from connect.connector_states import urgency
 from connect.errors import ConfigError, ConnectError
 
 HELP = """\
 Show what a cluster does, like top and htop: its workers, and below them every task with its state, records a second in
 and out, bytes a second, the time of a batch (of a source's poll, of a sink's put), the lag of a sink, CPU and memory of
-its process, errors and retries. Redrawn in place on a terminal; one table when the output is a pipe, or with --once.
+its process, errors and retries. What failed, is stalled or waits stands first, then what uses most CPU. Redrawn in
+place on a terminal; one table when the output is a pipe, or with --once. When the worker does not answer, the first
+line says so, the last figures stay, and the command asks again.
 
 keys:
-  c m r l e n    sort by CPU, memory, rate, lag, errors, name; the same key again turns the order around
+  s c m r l e n  sort by state, CPU, memory, rate, lag, errors, name; the same key again turns the order around
   /              show only what has this text in its name, state, worker or reason: Enter keeps it, Escape ends it
   t              a line for each connector instead of each task, and back
   up, down       scroll; also Page Up and Page Down
@@ -40,7 +44,7 @@ examples:
   connect top --once | head -20                    one table
   connect top --json --interval 5                  one document, with CPU over five seconds"""
 
-_SORTS = {"cpu": "c", "memory": "m", "rate": "r", "lag": "l", "errors": "e", "name": "n"}
+_SORTS = {"state": "s", "cpu": "c", "memory": "m", "rate": "r", "lag": "l", "errors": "e", "name": "n"}
 _EVERY_S = 2.0
 #: With thousands of connectors an answer takes its time: the next is asked for after so many times that.
 _SHARE = 4.0
@@ -57,7 +61,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="between looks (default: %(default)g)",
     )
     parser.add_argument(
-        "--sort", choices=[*_SORTS, *_SORTS.values()], default="cpu", help="what stands first (default: cpu)"
+        "--sort", choices=[*_SORTS, *_SORTS.values()], default="state", help="what stands first (default: state)"
     )
     parser.add_argument("--filter", default="", metavar="TEXT", help="only what has this in its name, state or worker")
     add_options(parser)
@@ -128,9 +132,11 @@ def _tells_cpu(look: Look) -> bool:
 
 
 def _title(address: str, about: dict[str, Any], look: Look) -> str:
-    tasks = sum(len(status["tasks"]) for status in look.statuses)
-    version = about.get("version", "")
-    return f"{address}  {version}  {len(look.statuses)} connectors, {tasks} tasks  {time.strftime('%H:%M:%S')}"
+    states = Counter(task["state"] for status in look.statuses for task in status["tasks"])
+    in_order = sorted(states, key=lambda state: (urgency(state), state))
+    by_state = ": " + ", ".join(f"{states[state]} {state}" for state in in_order) if states else ""
+    counts = f"{len(look.statuses)} connectors, {states.total()} tasks{by_state}"
+    return f"{address}  {about.get('version', '')}  {time.strftime('%H:%M:%S')}  {counts}"
 
 
 class _Looks(threading.Thread):

@@ -38,6 +38,17 @@ def worker(
     folder = tmp_path_factory.mktemp(f"{request.param}-worker")
     port = free_port()
     address = f"http://127.0.0.1:{port}"
+    file = worker_file(broker, folder, address)
+    started = WorkerProcess([*command, file], folder / "worker.log").start()
+    try:
+        started.until_answering(port, "/connectors")
+        yield address, request.param == "ours"
+    finally:
+        started.close()
+
+
+def worker_file(broker: Broker, folder: Path, address: str) -> Path:
+    """Write the properties of a standalone worker that listens at this address."""
     settings = {
         "bootstrap.servers": broker.bootstrap_servers,
         "listeners": address,
@@ -49,12 +60,7 @@ def worker(
     }
     file = folder / "worker.properties"
     file.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
-    started = WorkerProcess([*command, file], folder / "worker.log").start()
-    try:
-        started.until_answering(port, "/connectors")
-        yield address, request.param == "ours"
-    finally:
-        started.close()
+    return file
 
 
 def _java() -> list[str]:

@@ -9,13 +9,17 @@ import select
 import signal
 import struct
 import subprocess
+import sys
 import termios
 import time
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from types import SimpleNamespace
 
 import pytest
 
-from tests.integration.cli_client.conftest import running
+from connect.ports import free_port
+from tests.integration.cli_client.conftest import Commands, running, worker_file
+from tests.support.worker_process import WorkerProcess, our_command
 
 pytestmark = pytest.mark.slow
 
@@ -154,6 +158,47 @@ def test_a_change_is_seen_while_it_runs(connect, flowing):
         connect("pause", flowing)
         top.until(rf"\n{flowing}-0 +PAUSED")
         top.press("q")
+
+
+def test_what_failed_stands_first_and_is_counted(connect, flowing, name):
+    failing = f"zz-{name}"
+    sink = {"connector.class": "FileStreamSink", "topics": name, "file": "/dev/null/no-such-folder/out.txt"}
+    connect("apply", "-f", connect.write("sink.json", {"name": failing, "config": sink}), "--yes")
+    # The second look of a worker of ours has CPU, by which the one that runs would stand first.
+    runs = rf"{flowing}-0 +RUNNING" + (r" +source .* \d+\.\d +\d+\.?\d*M" if connect.hides_secrets else "")
+    with terminal(connect, "top", "--interval", "0.2") as top:
+        top.until(rf"\A[^\n]*2 tasks: 1 FAILED, 1 RUNNING(?s:.*)\n{failing}-0 +FAILED(?s:.*)\n{runs}")
+        top.press("q")
+
+
+def test_a_worker_that_goes_away_is_named_and_its_return_is_seen(broker, tmp_path, name):
+    port = free_port()
+    address = f"http://127.0.0.1:{port}"
+    (tmp_path / "in.txt").write_text("one\n")
+    config = {"connector.class": "FileStreamSource", "topic": name, "file": str(tmp_path / "in.txt")}
+    connector = tmp_path / "source.json"
+    connector.write_text(json.dumps({"name": name, "config": config}))
+    command = our_command("standalone", worker_file(broker, tmp_path, address), connector)
+    with closing(WorkerProcess(command, tmp_path / "worker.log").start()) as worker:
+        worker.until_answering(port)
+        with terminal(Commands(tmp_path, address, True), "top", "--interval", "0.2") as top:
+            top.until(rf"\A{address} (?s:.*)\n{name}-0 +RUNNING")
+            worker.stop()
+            top.until(rf"\ANo Connect worker answers at {address}(?s:.*)\n{name}-0 ")
+            worker.start()
+            top.until(rf"\A{address} (?s:.*)\n{name}-0 +RUNNING")
+            top.press("q")
+            assert top.process.wait(WITHIN_S) == 0
+
+
+def test_an_exception_gives_the_terminal_back():
+    code = (
+        "from connect.cli._screen import Screen\nwith Screen() as s:\n s.draw(['drawn'])\n raise RuntimeError('broken')"
+    )
+    fails = SimpleNamespace(command=lambda: [sys.executable, "-c", code], environment=dict(os.environ))
+    with terminal(fails) as shown:
+        assert shown.process.wait(WITHIN_S) == 1
+    assert b"RuntimeError: broken" in shown.all.partition(LEFT)[2]
 
 
 def test_an_error_is_a_line_and_leaves_the_terminal_alone(connect):
