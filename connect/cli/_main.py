@@ -28,6 +28,7 @@ COMMANDS = {
     "demo": "watch lines flow from a file through Kafka into another file",
     "try": "run a connector's converters and transformations on sample records",
     "test": "run the cases of YAML files for a connector's converters and transformations",
+    "bench": "measure how fast a connector runs here, and what holds it up",
     # From here on for a cluster that runs.
     "list": "list the connectors of a running cluster",
     "status": "show the state of connectors and tasks, once or at every change",

@@ -22,6 +22,7 @@ from kafka.protocol.admin import (
     CreatePartitionsRequest,
     CreateTopicsRequest,
     DeleteGroupsRequest,
+    DeleteTopicsRequest,
     DescribeAclsRequest,
     DescribeConfigsRequest,
     DescribeGroupsRequest,
@@ -116,6 +117,18 @@ class Admin(Asking):
             return True
 
         return self._ask(question, timeout)
+
+    def delete_topic(self, topic: str) -> None:
+        """Delete a topic with its records. No such topic is no error."""
+
+        async def question(manager: KafkaConnectionManager) -> None:
+            deleted = DeleteTopicsRequest.DeleteTopicState(name=topic)
+            request = DeleteTopicsRequest(topics=[deleted], timeout_ms=self._patience_ms(None))
+            answer = (await manager.send(request)).responses[0]
+            if name(answer.error_code) not in NO_TOPIC:
+                check(answer.error_code)
+
+        self._ask(question)
 
     def grow_topic(self, topic: str, partitions: int) -> None:
         """Give a topic so many partitions, more than it has."""

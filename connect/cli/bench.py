@@ -1,0 +1,232 @@
+"""`connect bench`: how fast a connector runs on this machine, where its time goes, and what holds it up."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import secrets
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from connect.cli._bench_figures import Look, Outcome, look, outcome
+from connect.cli._connectors import agree, print_json
+from connect.cli._demo_run import DemoError, Worker, worker
+from connect.cli._exit import INVALID, OK
+from connect.cli._pipeline_files import single
+from connect.cli._problems import Problems
+from connect.cli._rest_client import RestClient
+from connect.cli._statuses import measured_of, reason
+from connect.cli._top_lines import size
+from connect.cli._worker import embedded_broker
+from connect.cli._worker_files import OFFSET_FILE, WorkerFile, read_worker
+from connect.connector_states import parts
+from connect.errors import ConfigError, ConnectError
+from connect.http import exchange
+from connect.kafka.admin.client import Admin
+from connect.kafka.clients.settings import task_java_settings
+
+HELP = """\
+Run a connector in a worker of its own for a while, and say how many records a second it moves, what that costs, and
+what holds it up.
+
+A sink reads its topics from their first records, in a group of its own that is deleted afterwards, and writes to its
+target: choose one that may be written to. A source reads from its beginning into a topic of its own that is deleted
+afterwards. The stored offsets of the connector are neither used nor changed.
+
+examples:
+  connect bench worker.properties orders.json                   20 seconds, or until the topics are read
+  connect bench worker.properties orders.yaml --records 1000000 --yes
+  connect bench worker.properties orders.json --set tasks.max=4 --json"""
+
+_LOOK_EVERY_S = 0.25
+_FIRST_WITHIN_S = 60.0
+_STILL_S = 2.0
+_LEAST_S = 1.0
+#: Keys of the worker that are for others to reach it by.
+_OUTSIDE = ("listeners", "admin.listeners", "rest.", "restart.")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    parser.add_argument("worker", metavar="WORKER", help="the worker's properties")
+    parser.add_argument("connector", metavar="FILE", help="the connector: properties, JSON or YAML")
+    parser.add_argument("--seconds", type=float, default=20.0, help="how long to measure (default: %(default)g)")
+    parser.add_argument("--records", type=int, default=0, help="end after so many records")
+    parser.add_argument(
+        "--set", dest="changes", action="append", default=[], metavar="KEY=VALUE", help="another value for a key"
+    )
+    parser.add_argument("--yes", "-y", action="store_true", help="do not ask whether a sink may write to its target")
+    parser.add_argument("--json", action="store_true", help="for programs")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Start, measure, tell."""
+    if not (math.isfinite(args.seconds) and args.seconds >= _LEAST_S):
+        raise ConfigError("--seconds", "is at least 1.")
+    problems = Problems([args.worker])
+    settings = read_worker(args.worker, problems)
+    if settings is None or problems.errors():
+        problems.report(sys.stderr)
+        return INVALID
+    file = single(args.connector)
+    config = {**file.config, **_changes(args.changes)}
+    kind = "sink" if "topics" in config or "topics.regex" in config else "source"
+    if kind == "sink" and not agree(f"{file.name} will write to its target. Run it?", args):
+        return INVALID
+    with _own(settings, kind, file.name, config) as (name, files), tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "worker.log"
+        with worker(Path.cwd(), dict(os.environ), log, files) as running:
+            found = _measured(running, name, kind, args)
+    if args.json:
+        print_json({**found.for_programs(), "connector": file.name})
+    else:
+        _tell(file.name, found)
+    return OK
+
+
+def _changes(written: list[str]) -> dict[str, str]:
+    found = {}
+    for each in written:
+        key, equals, value = each.partition("=")
+        if not equals:
+            raise ConfigError("--set", f'"{each}" is not KEY=VALUE.')
+        found[key] = value
+    return found
+
+
+@contextmanager
+def _own(
+    settings: WorkerFile, kind: str, connector: str, config: Mapping[str, str]
+) -> Iterator[tuple[str, tuple[str, str]]]:
+    """Files for a run that shares nothing with the connector's usual one: its name, offsets, group and topic."""
+    name = f"bench-{connector}-{secrets.token_hex(3)}"
+    with tempfile.TemporaryDirectory(prefix="connect-bench-") as folder:
+        here = Path(folder)
+        raw = {**settings.raw, **embedded_broker(settings.config)}
+        with closing(Admin(task_java_settings("admin", raw, {}), "connect-bench")) as admin:
+            if kind == "source":
+                admin.make_topic(name, -1, -1, {})
+            written = {key: value for key, value in settings.written.items() if not key.startswith(_OUTSIDE)}
+            written |= {OFFSET_FILE: str(here / "offsets"), "restart.policy": "off"}
+            own = {**config, "name": name, **_aside(kind, name, config)}
+            files = here / "worker.properties", here / "connector.json"
+            _write(files[0], "".join(f"{_escaped(key)}={_escaped(value)}\n" for key, value in written.items()))
+            _write(files[1], json.dumps(own))
+            try:
+                yield name, (str(files[0]), str(files[1]))
+            finally:
+                if kind == "source":
+                    admin.delete_topic(name)
+                else:
+                    admin.delete_group(f"connect-{name}")
+
+
+def _aside(kind: str, name: str, config: Mapping[str, str]) -> dict[str, str]:
+    """Keys by which a run stays beside the usual one."""
+    if kind == "sink":
+        return {"consumer.override.auto.offset.reset": "earliest"}
+    chain = [each.strip() for each in config.get("transforms", "").split(",") if each.strip()]
+    return {
+        "transforms": ",".join([*chain, "connectBench"]),
+        "transforms.connectBench.type": "org.apache.kafka.connect.transforms.RegexRouter",
+        "transforms.connectBench.regex": ".*",
+        "transforms.connectBench.replacement": name,
+    }
+
+
+def _write(path: Path, text: str) -> None:
+    path.touch(mode=0o600)  # it may hold secrets
+    path.write_text(text, encoding="utf-8")
+
+
+def _escaped(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
+    return "".join(f"\\{each}" if each in "=: #!" else each for each in escaped)
+
+
+def _measured(running: Worker, name: str, kind: str, args: argparse.Namespace) -> Outcome:
+    """Wait for the first records, then for the end. Raises `DemoError` where the connector fails."""
+    client = RestClient(running.url, timeout=30)
+    first: Look | None = None
+    last: Look | None = None
+    began = time.monotonic()
+    while True:
+        time.sleep(_LOOK_EVERY_S)
+        now = time.monotonic()
+        if running.process.poll() is not None:
+            raise DemoError(f"The worker ended. {_last_words(running.log)}")
+        found = _looked(running.url, client, name)
+        if found is not None and found.records:
+            if first is None:
+                first = last = found
+            elif last is None or found.records > last.records:
+                last = found
+        if first is None or last is None:
+            if now - began > _FIRST_WITHIN_S:
+                raise DemoError(f"No record came within {_FIRST_WITHIN_S:.0f} s: there is nothing to measure.")
+            continue
+        still = now - last.at > _STILL_S
+        if still or now - first.at >= args.seconds or (args.records and last.records >= args.records):
+            break
+    if last.at - first.at < _LEAST_S:
+        raise DemoError(
+            f"{last.records:,.0f} records were moved in less than {last.at - first.at + _LOOK_EVERY_S:.1f} s: too few"
+            " to measure. Write more into the topics, or give the source more to read."
+        )
+    return outcome(name, kind, first, last)
+
+
+def _looked(url: str, client: RestClient, name: str) -> Look | None:
+    """None while the worker does not answer yet. Raises `DemoError` when the connector or a task FAILED."""
+    try:
+        statuses, metrics = measured_of(client)
+        page = exchange("GET", f"{url}/metrics", timeout=30)
+    except ConnectError:
+        return None
+    (status,) = [each for each in statuses if each["name"] == name] or [None]
+    if status is None:
+        return None
+    if failed := [part for part in parts(status) if part["state"] == "FAILED"]:
+        raise DemoError(f"It failed: {reason(failed[0])}")
+    if not status["tasks"]:
+        return None
+    processes = {
+        task["id"]: (_figure(task, "cpu-seconds-total"), _figure(task, "pss-bytes"))
+        for task in metrics.get(name, {}).get("tasks", ())
+    }
+    return look(time.monotonic(), page.content.decode(), name, processes)
+
+
+def _figure(task: Mapping[str, object], which: str) -> float:
+    groups = task.get("metrics")
+    found = groups.get("connect-task-metrics", {}) if isinstance(groups, dict) else {}
+    return float(found.get(which) or 0.0)
+
+
+def _last_words(log: Path) -> str:
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    return next((line for line in reversed(lines) if "ERROR" in line or "connect:" in line), lines[-1] if lines else "")
+
+
+def _tell(connector: str, found: Outcome) -> None:
+    tasks = f"{found.tasks} task{'s' if found.tasks > 1 else ''}"
+    print(f"{connector}: {found.kind}, {tasks}, {found.seconds:.1f} s\n")
+    for what, text in (
+        ("records", f"{found.records:,.0f}, {found.records_per_second:,.0f} a second"),
+        ("bytes", f"{size(found.bytes_per_second)} a second"),
+        ("batch", f"{found.records_per_batch:,.0f} records"),
+        ("CPU", f"{found.cores:.2f} cores, {found.cpu_us_per_record:.1f} us a record"),
+        ("memory", size(found.memory_bytes)),
+        ("errors", f"{found.errors:,.0f}"),
+    ):
+        print(f"  {what:<9} {text}")
+    print("\ntime of the tasks:")
+    for name, share in found.shares.items():
+        print(f"  {share:>4.0%}  {name}")
+    print(f"\nbottleneck: {found.bottleneck}\nnext:       {found.advice}")
