@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 _SAMPLE: Final = re.compile(r"^(\w+)(?:\{(.*)\})? (\S+)$", re.MULTILINE)
-_LABEL: Final = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
+_LABEL: Final = re.compile(r'\b(\w+)="((?:[^"\\]|\\.)*)"')
 _BUSY: Final = 0.85  # of one core: the process computes, and waits for nothing
 
 

@@ -32,7 +32,7 @@ _FORMATS: Final = (*_YAML, ".json", ".properties")
 _CASES: Final = (".test.yaml", ".test.yml")
 _ONE: Final = frozenset({"name", "config", "initial_state"})
 #: Kafka's own variables have a colon: ${file:/etc/secrets:password}.
-_PLACEHOLDER: Final = re.compile(r"\$\{\{\s*([^{}\s]*)\s*\}\}")
+_PLACEHOLDER: Final = re.compile(r"\$\{\{\s*+([^{}\s]*+)\s*+\}\}")
 _FROM_ENVIRONMENT: Final = "env."
 
 

@@ -189,7 +189,7 @@ def _looked(url: str, client: RestClient, name: str) -> Look | None:
         page = exchange("GET", f"{url}/metrics", timeout=30)
     except ConnectError:
         return None
-    (status,) = [each for each in statuses if each["name"] == name] or [None]
+    status = next((each for each in statuses if each["name"] == name), None)
     if status is None:
         return None
     if failed := [part for part in parts(status) if part["state"] == "FAILED"]:

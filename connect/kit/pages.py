@@ -31,7 +31,7 @@ from connect.kit.rest import Request
 
 Page = str | int | None
 
-_LINK: Final = re.compile(r"<([^>]*)>((?:\s*;\s*[^\s=;,]+(?:\s*=\s*(?:\"(?:[^\"\\]|\\.)*\"|[^\s;,]+))?)*)")
+_LINK: Final = re.compile(r"<([^<>]*)>((?:\s*;\s*[^\s=;,]+(?:\s*=\s*(?:\"(?:[^\"\\]|\\.)*\"|[^\s;,]+))?)*)")
 _PARAMETER: Final = re.compile(r";\s*([^\s=;,]+)\s*=\s*(?:\"((?:[^\"\\]|\\.)*)\"|([^\s;,]+))")
 
 

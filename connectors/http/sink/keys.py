@@ -24,7 +24,7 @@ NONE: Final = "none"
 
 #: The places of a URL, as Aiven's fork and as Confluent's sink write them.
 PLACE: Final = re.compile(r"\$?\{(topic|partition|offset|key)\}")
-_BRACES: Final = re.compile(r"\$?\{[^}]*\}")
+_BRACES: Final = re.compile(r"\$?\{[^{}]*\}")
 
 
 def _url(written: str) -> str:

@@ -31,7 +31,7 @@ LINES: Final = "ndjson"
 #: Which of them a task reads, as JSON: written by the connector.
 WORK: Final = "http.task.urls"
 #: The place of the cursor in a URL or body.
-PLACE: Final = re.compile(r"\$\{offset\.[^}]*\}")
+PLACE: Final = re.compile(r"\$\{offset\.[^${}]*\}")
 
 #: castorm's names; its templates, timers and parsers by class are not followed.
 _NO_CLASSES: Final = "there is one way to do that here, which the http.* keys of this connector set"
@@ -39,7 +39,8 @@ _NO_CLASSES: Final = "there is one way to do that here, which the http.* keys of
 
 def urls(written: str) -> tuple[str, ...]:
     """The URLs: a comma parts them where another URL follows."""
-    found = tuple(map(web_address, filter(None, re.split(r"\s*,\s*(?=https?://)", written.strip()))))
+    parts = (part.strip() for part in re.split(r",(?=\s{0,20}https?://)", written))
+    found = tuple(map(web_address, filter(None, parts)))
     if not found:
         raise ValueError("is no address. Write https://host/path.")
     if len(set(found)) < len(found):

@@ -74,9 +74,9 @@ def fill(broker: Broker, topic: str, count: int) -> None:
 
 
 def test_a_sink_is_measured_and_nothing_is_left_but_what_it_wrote(bench: Bench, broker: Broker, name: str) -> None:
-    fill(broker, name, 400_000)
+    fill(broker, name, 1_000_000)
     config = {"connector.class": "FileStreamSink", "topics": name, "file": str(bench.folder / "out.txt")}
-    done = bench(name, config, "--yes", "--records", "390000")
+    done = bench(name, config, "--yes", "--records", "900000")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(f"{name}: sink, 1 task, ")
     for wanted in ("value converter: JsonConverter", "put", "waiting for records of Kafka", "bottleneck: ", "next: "):
@@ -117,7 +117,6 @@ def test_what_fails_is_said(bench: Bench, broker: Broker, name: str) -> None:
     assert done.returncode == 1
     assert "/proc/no/such" in done.stderr
     assert bench.left_behind(name) == []
-    assert "no such connector" not in done.stderr
 
 
 def test_a_sink_writes_only_where_somebody_agrees(bench: Bench, name: str) -> None:
