@@ -48,7 +48,7 @@ def a_name() -> str:
     return f"admin-{uuid.uuid4().hex[:8]}"
 
 
-def test_topics_are_made_grown_and_listed(admin):
+def test_topics_are_made_grown_listed_and_deleted(admin):
     topic = a_name()
     assert admin.make_topic(topic, 2, 1, {"retention.ms": "1000000"}) is True
     assert admin.make_topic(topic, 2, 1, {}) is False
@@ -57,6 +57,9 @@ def test_topics_are_made_grown_and_listed(admin):
     until(lambda: admin.partitions([topic]) == {topic: [0, 1, 2]})
     assert admin.topics()[topic] == [0, 1, 2]
     assert admin.cluster_id()
+    for _ in range(2):  # the second time there is none
+        admin.delete_topic(topic)
+        until(lambda: topic not in admin.topics())
 
 
 def test_what_does_not_exist_is_left_out_and_not_made(admin, new_topic):

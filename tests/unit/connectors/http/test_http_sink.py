@@ -6,6 +6,7 @@ import decimal
 import json
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
@@ -30,6 +31,17 @@ def api() -> Iterator[RestApi]:
 def run(api: RestApi, path: str = "/hook", *, partitions: int = 1, **more: str) -> SinkRun:
     config = {"http.url": f"{api.url}{path}", "http.authorization.type": "none", "retry.backoff.ms": "10", **more}
     return SinkRun(HttpSinkConnector, config, partitions=partitions, timeout=20)
+
+
+@contextmanager
+def failing(sink: SinkRun) -> Iterator[SinkRun]:
+    """A run whose task fails: stopping it, which says so again, gives back its connections."""
+    sink.start()
+    try:
+        yield sink
+    finally:
+        with suppress(ConnectError):
+            sink.stop()
 
 
 def bodies(api: RestApi) -> list[bytes]:
@@ -204,11 +216,11 @@ def test_what_fails_in_passing_is_sent_again_and_in_order(api: RestApi, failure:
 @pytest.mark.promise("P7")
 def test_it_is_given_up_after_max_retries_and_nothing_behind_is_committed(api: RestApi) -> None:
     api.decide = lambda seen: 500 if seen.body == b"3" else 204
-    sink = run(api, **{"max.retries": "2"}).start()
-    sink.put(*range(9))
-    until(lambda: len(api.requests) == 6)
-    with pytest.raises(ConnectError, match=r"answers 500 .*so it is.* Given up after 2 retries \(max\.retries\)"):
-        sink.commit()
+    with failing(run(api, **{"max.retries": "2"})) as sink:
+        sink.put(*range(9))
+        until(lambda: len(api.requests) == 6)
+        with pytest.raises(ConnectError, match=r"answers 500 .*so it is.* Given up after 2 retries \(max\.retries\)"):
+            sink.commit()
     assert bodies(api) == [b"0", b"1", b"2"]
     assert sink.committed.get(FIRST, 0) <= 3
 
@@ -229,20 +241,20 @@ def test_a_record_that_is_refused_is_found_in_its_batch(api: RestApi, bad: int) 
 
 def test_without_an_error_policy_a_refused_record_fails_the_task(api: RestApi) -> None:
     api.decide = lambda seen: 400 if seen.body == b"1" else 204
-    sink = run(api).start()
-    sink.put(0, 1, 2)
-    with pytest.raises(ConnectError, match=r"answers 400.* Set errors\.deadletterqueue\.topic\.name"):
-        sink.commit()
+    with failing(run(api)) as sink:
+        sink.put(0, 1, 2)
+        with pytest.raises(ConnectError, match=r"answers 400.* Set errors\.deadletterqueue\.topic\.name"):
+            sink.commit()
     assert sink.committed.get(FIRST, 0) <= 1
 
 
 @pytest.mark.parametrize("status", [401, 403, 404, 405, 302])
 def test_what_is_no_record_s_fault_fails_the_task_whatever_the_policy(api: RestApi, status: int) -> None:
     api.decide = lambda _: status
-    sink = run(api, **DEAD_LETTERS).start()
-    sink.put("a")
-    with pytest.raises(ConnectError, match=f"answers {status}"):
-        sink.commit()
+    with failing(run(api, **DEAD_LETTERS)) as sink:
+        sink.put("a")
+        with pytest.raises(ConnectError, match=f"answers {status}"):
+            sink.commit()
     assert sink.errant == []
 
 
@@ -361,10 +373,10 @@ def test_a_configuration_of_aiven_s_is_taken_as_it_is() -> None:
 def test_a_secret_is_in_no_message(api: RestApi) -> None:
     secret = {"http.authorization.type": "static", "http.headers.authorization": "Bearer wr0ng-51x"}
     api.authorization = "another"
-    sink = run(api, **secret).start()
-    sink.put("a")
-    with pytest.raises(ConnectError, match="answers 401 Unauthorized") as raised:
-        sink.commit()
+    with failing(run(api, **secret)) as sink:
+        sink.put("a")
+        with pytest.raises(ConnectError, match="answers 401 Unauthorized") as raised:
+            sink.commit()
     assert "wr0ng" not in str(raised.value)
 
 
