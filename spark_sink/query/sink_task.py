@@ -92,9 +92,9 @@ class SinkQueryTask(SupervisedTask):
         """Queries of a generation that were others than ours: they are finished, and ours begins where they ended."""
         return []
 
-    def was_written(self, query: SinkQuery, batch: int) -> bool:
-        """Whether the target says that it has this batch."""
-        return False
+    def written(self, query: SinkQuery, batch: int, topics: set[str]) -> set[str]:
+        """Those topics of a batch of which the target says that it has all records."""
+        return set()
 
     # Queries.
 
@@ -230,9 +230,11 @@ class SinkQueryTask(SupervisedTask):
         if isinstance(error, RetriableError):
             raise error
         batch, end = self.generations.begun(generation, query.name)
-        if self.was_written(query, batch):
+        written = self.written(query, batch, {partition.topic for partition in end})
+        positions = {**positions, **{partition: at for partition, at in end.items() if partition.topic in written}}
+        if all(partition.topic in written for partition in end):
             log.info("the batch that was begun before offsets were altered is in the table already")
-            return {**positions, **end}
+            return positions
         ranges = ", ".join(
             f"{partition} {positions.get(partition, 0)} to {offset - 1}"
             for partition, offset in sorted(end.items())

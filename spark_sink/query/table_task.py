@@ -13,6 +13,7 @@ from spark_sink.query.supervised import Query
 from spark_sink.query.topic_tables import TopicTables
 from spark_sink.reading.plan import ReadPlan, RowShape, changed_at
 from spark_sink.reading.sample import Sampler
+from spark_sink.table_rules import table_for
 from spark_sink.table_settings import DELTA, TOPIC, TableOptions, checkpoint_location
 from spark_sink.tables import TableSettings, TableWriter
 from spark_sink.tables.table import Table
@@ -52,11 +53,21 @@ class TableTask(SinkQueryTask):
         writer = TableWriter(self._settings, self.context.connector, self.app_id(query), topic)
         return rows.writeStream.foreachBatch(writer)
 
-    def was_written(self, query: SinkQuery, batch: int) -> bool:
+    def written(self, query: SinkQuery, batch: int, topics: set[str]) -> set[str]:
         settings = self._settings
-        if settings.format != DELTA or not settings.is_one_table:
-            return False
-        newest = Table(self.session.spark, settings.table).newest_transaction(self.app_id(query))
+        if settings.format != DELTA:
+            return set()
+        if settings.is_one_table:
+            return topics if self._has(settings.table, self.app_id(query), batch) else set()
+        if not query.only_ranges or self._routed() or settings.table_field:
+            return set()  # to which tables a topic's records went, only they say
+        app_id = self._topic_tables(query).app_id
+        return {
+            topic for topic in topics if self._has(table_for(settings.table, topic, None), f"{app_id}/{topic}", batch)
+        }
+
+    def _has(self, table: str, app_id: str, batch: int) -> bool:
+        newest = Table(self.session.spark, table).newest_transaction(app_id)
         return newest is not None and newest >= batch
 
     def older_queries(self, generation: Generation) -> list[SinkQuery]:

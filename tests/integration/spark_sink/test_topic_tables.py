@@ -121,6 +121,26 @@ def test_a_batch_that_wrote_some_topics_before_it_failed_writes_the_others_when_
     assert {topic: numbers(lake / topic) for topic in topics} == {topic: list(range(50)) for topic in topics}
 
 
+@pytest.mark.promise("P10")
+def test_offsets_altered_past_a_topic_that_fails_repeat_nothing_of_the_others(
+    broker: Broker, sink: MakeSink, lake: Path
+) -> None:
+    good, bad = make_topics(broker, "good", "bad")
+    one = sink(good, bad)
+    produce(broker, good, [{"n": n} for n in range(10)])
+    produce(broker, bad, [{"n": 0}])
+    one.run_until({(good, 0): 10, (bad, 0): 1})
+    produce(broker, good, [{"n": n} for n in range(10, 20)])
+    produce(broker, bad, [b"no JSON", {"n": 2}])
+    with one.running() as run, pytest.raises(ConnectError, match=f"{bad}"):
+        run.until(lambda: False)
+    assert numbers(lake / good) == list(range(20)), "it is written, though its batch is not done"
+    one.alter({(bad, 0): 2})
+    one.run_until({(good, 0): 20, (bad, 0): 3})
+    assert numbers(lake / good) == list(range(20))
+    assert numbers(lake / bad) == [0, 2]
+
+
 def test_jobs_of_all_topics_are_the_querys(
     broker: Broker, sink: MakeSink, lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
