@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from connect.cli._demo_run import FILES, DemoError, append, await_, copy_changed, dying_with_us, say, worker
+from connect.cli._demo_run import FILES, DemoError, append, await_, copy_changed, say
+from connect.cli._own_worker import dying_with_us, worker
 
 SPARK_FILE = "connect-spark-sink.properties"
 _WORKER_FILE = "connect-spark-standalone.properties"

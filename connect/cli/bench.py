@@ -16,8 +16,8 @@ from pathlib import Path
 
 from connect.cli._bench_figures import Look, Outcome, look, outcome
 from connect.cli._connectors import agree, print_json
-from connect.cli._demo_run import DemoError, Worker, worker
 from connect.cli._exit import INVALID, OK
+from connect.cli._own_worker import Worker, worker
 from connect.cli._pipeline_files import single
 from connect.cli._problems import Problems
 from connect.cli._rest_client import RestClient
@@ -50,6 +50,10 @@ _STILL_S = 2.0
 _LEAST_S = 1.0
 #: Keys of the worker that are for others to reach it by.
 _OUTSIDE = ("listeners", "admin.listeners", "rest.", "restart.")
+
+
+class BenchError(ConnectError):
+    """There is nothing to measure: the connector fails, or moves too few records."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -151,7 +155,7 @@ def _escaped(text: str) -> str:
 
 
 def _measured(running: Worker, name: str, kind: str, args: argparse.Namespace) -> Outcome:
-    """Wait for the first records, then for the end. Raises `DemoError` where the connector fails."""
+    """Wait for the first records, then for the end. Raises `BenchError` where the connector fails."""
     client = RestClient(running.url, timeout=30)
     first: Look | None = None
     last: Look | None = None
@@ -160,7 +164,7 @@ def _measured(running: Worker, name: str, kind: str, args: argparse.Namespace) -
         time.sleep(_LOOK_EVERY_S)
         now = time.monotonic()
         if running.process.poll() is not None:
-            raise DemoError(f"The worker ended. {_last_words(running.log)}")
+            raise BenchError(f"The worker ended. {_last_words(running.log)}")
         found = _looked(running.url, client, name)
         if found is not None and found.records:
             if first is None:
@@ -169,13 +173,13 @@ def _measured(running: Worker, name: str, kind: str, args: argparse.Namespace) -
                 last = found
         if first is None or last is None:
             if now - began > _FIRST_WITHIN_S:
-                raise DemoError(f"No record came within {_FIRST_WITHIN_S:.0f} s: there is nothing to measure.")
+                raise BenchError(f"No record came within {_FIRST_WITHIN_S:.0f} s: there is nothing to measure.")
             continue
         still = now - last.at > _STILL_S
         if still or now - first.at >= args.seconds or (args.records and last.records >= args.records):
             break
     if last.at - first.at < _LEAST_S:
-        raise DemoError(
+        raise BenchError(
             f"{last.records:,.0f} records were moved in less than {last.at - first.at + _LOOK_EVERY_S:.1f} s: too few"
             " to measure. Write more into the topics, or give the source more to read."
         )
@@ -183,7 +187,7 @@ def _measured(running: Worker, name: str, kind: str, args: argparse.Namespace) -
 
 
 def _looked(url: str, client: RestClient, name: str) -> Look | None:
-    """None while the worker does not answer yet. Raises `DemoError` when the connector or a task FAILED."""
+    """None while the worker does not answer yet. Raises `BenchError` when the connector or a task FAILED."""
     try:
         statuses, metrics = measured_of(client)
         page = exchange("GET", f"{url}/metrics", timeout=30)
@@ -193,7 +197,7 @@ def _looked(url: str, client: RestClient, name: str) -> Look | None:
     if status is None:
         return None
     if failed := [part for part in parts(status) if part["state"] == "FAILED"]:
-        raise DemoError(f"It failed: {reason(failed[0])}")
+        raise BenchError(f"It failed: {reason(failed[0])}")
     if not status["tasks"]:
         return None
     processes = {

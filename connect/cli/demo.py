@@ -17,9 +17,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from connect.cli._demo_guard import broker_data, guarded
-from connect.cli._demo_run import FILES, DemoError, append, await_, config_folder, copy_changed, say, worker
+from connect.cli._demo_run import FILES, DemoError, append, await_, config_folder, copy_changed, say
 from connect.cli._demo_spark import show_lines_as_rows, show_table
 from connect.cli._exit import OK
+from connect.cli._own_worker import worker
 from connect.kafka.broker import embedded
 from connect.storage.file_lock import FileLock, Locked
 from connect.worker import orphans
@@ -115,7 +116,7 @@ def _show(folder: Path, environment: dict[str, str], began: float, *, spark: boo
     source, sink, log = folder / "test.txt", folder / "test.sink.txt", folder / "worker.log"
     append(source, _LINES_BEFORE)
     say(f"3. Run them: connect standalone {' '.join(FILES)}")
-    with worker(folder, environment, log) as running:
+    with worker(folder, environment, log, FILES) as running:
 
         def arrived() -> bool:
             """Whether the one file ends with the other: a demo that was killed may have left lines in the topic."""

@@ -16,7 +16,7 @@ do nothing, is declared as well: see `connect.settings.other_keys`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -155,8 +155,18 @@ class Definition:
         named = self.named(raw)
         return Config({setting.name: setting.value(named) for setting in self}, named)
 
-    def validate(self, raw: Mapping[str, Any]) -> list[ConfigValue]:
-        """Find out about every declared key at once. Never raises, whatever a user wrote or a validator does."""
+    def validate(
+        self,
+        raw: Mapping[str, Any],
+        contradictions: Callable[[Mapping[str, Any]], Iterable[tuple[str, str]]] | None = None,
+    ) -> list[ConfigValue]:
+        """Find out about every declared key at once. Never raises, whatever a user wrote or a validator does.
+
+        Args:
+            raw: as it is written.
+            contradictions: from the values by key, without those that are wrong, to the keys that contradict others,
+                with what to do about each.
+        """
         raw = self.named(raw)
         values: dict[str, Any] = {}
         found: dict[str, ConfigValue] = {}
@@ -172,6 +182,8 @@ class Definition:
                 entry.value = text(values[setting.name])
             elif setting.kind is not Kind.PASSWORD:
                 entry.value = text(raw.get(setting.name))
+        for key, why in contradictions(values) if contradictions is not None else ():
+            found[key].errors.append(why)
         for setting in self:
             if setting.recommender is None:
                 continue

@@ -12,7 +12,7 @@ from spark_sink.query.sink_task import SinkQuery, SinkQueryTask
 from spark_sink.query.supervised import Query
 from spark_sink.query.topic_tables import TopicTables
 from spark_sink.reading.plan import ReadPlan, RowShape, changed_at
-from spark_sink.reading.sample import Sampler
+from spark_sink.reading.sample import MORE_ROWS, Sampler
 from spark_sink.table_rules import table_for
 from spark_sink.table_settings import DELTA, TOPIC, TableOptions, checkpoint_location
 from spark_sink.tables import TableSettings, TableWriter
@@ -20,7 +20,6 @@ from spark_sink.tables.table import Table
 
 log = logging.getLogger("connect.spark")
 
-_MORE_ROWS: Final = 5_000
 _LOOK_AGAIN_S: Final = 1.0
 
 
@@ -103,7 +102,7 @@ class TableTask(SinkQueryTask):
         at, offset = found
         log.info("new fields in %s-%d at offset %d: the query begins anew with them", *at, offset)
         sampler = self._sampler(query)
-        query.sample = sampler.look({**query.progress.offsets, at: offset}, query.sample, self.keep_going, _MORE_ROWS)
+        query.sample = sampler.look({**query.progress.offsets, at: offset}, query.sample, self.keep_going, MORE_ROWS)
         return True
 
     def _look(self, query: SinkQuery) -> None:

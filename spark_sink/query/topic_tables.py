@@ -18,15 +18,13 @@ from spark_sink.query.shapes import WRAP, shape_of
 from spark_sink.reading.frame import rows_of
 from spark_sink.reading.part import Part, begins_and_ends
 from spark_sink.reading.plan import ReadPlan, changed_at
-from spark_sink.reading.sample import Sample, Sampler
+from spark_sink.reading.sample import MORE_ROWS, Sample, Sampler
 from spark_sink.tables import TableSettings, TableWriter
 
 log = logging.getLogger("connect.spark")
 
 #: So many topics are written at once. A commit is mostly waiting for the driver, on a store mostly for the store.
 _AT_ONCE: Final = 8
-#: Records of a partition that are looked at from one that brought new fields on.
-_MORE_ROWS: Final = 5_000
 
 
 @dataclass
@@ -145,7 +143,7 @@ class TopicTables:
         log.info("new fields in %s-%d at offset %d: the topic is read anew with them", *at, offset)
         end = begins_and_ends(parts)[at][1]
         before = known.sample
-        known.sample = sampler.look_at({at: (offset, end)}, before, rows=_MORE_ROWS)
+        known.sample = sampler.look_at({at: (offset, end)}, before, rows=MORE_ROWS)
         return before is None or (before.values, before.keys) != (known.sample.values, known.sample.keys)
 
     def _writer(self, topic: str) -> TableWriter:

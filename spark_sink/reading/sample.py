@@ -25,6 +25,8 @@ from spark_sink.reading.sizes import bytes_of
 
 _ROWS: Final = 500
 _PLACES: Final = 40
+#: Records of a partition that are looked at from one that brought new fields on.
+MORE_ROWS: Final = 5_000
 #: So many records of a partition are looked at where those before them say nothing: they are broken, or tombstones.
 _MOST_ROWS: Final = 20_000
 

@@ -23,11 +23,8 @@ class ElasticsearchSinkConnector(SinkConnector):
     task = ElasticsearchSinkTask
 
     def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
-        values = super().validate(config)
+        values = self.settings.validate(config, problems)
         found = {value.name: value for value in values}
-        parsed = {each.name: each.value(config) for each in self.settings if not found[each.name].errors}
-        for key, why in problems(parsed):
-            found[key].errors.append(why)
         if not any(value.errors for value in values):
             try:
                 options = self.options.parse(config)

@@ -19,7 +19,7 @@ from connect.kit import (
     credentials_provider,
     user_and_password,
 )
-from connectors.http.connection.keys import API_KEY, BASIC, OAUTH2, STATIC, ServerOptions, check
+from connectors.http.connection.keys import API_KEY, BASIC, OAUTH2, STATIC, ServerOptions
 
 
 def made_client(
@@ -41,7 +41,7 @@ def made_client(
     Raises:
         ConfigError: keys contradict each other, or a store or a class cannot be loaded.
     """
-    check(options)
+    options.check()
     encrypted = any(each.startswith("https:") for each in (url, options.token_url or ""))
     tls = _tls(options) if encrypted else None
 

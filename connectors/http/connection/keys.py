@@ -252,13 +252,22 @@ class ServerOptions(LoginOptions, OAuth2Options, more=_ssl()):
         address = f"http://{login}{self.proxy_host}:{self.proxy_port}"
         return lambda _: address
 
+    @classmethod
+    def contradictions(cls, parsed: Mapping[str, Any]) -> list[tuple[str, str]]:
+        """Keys that contradict each other, with what to do.
 
-def checked(parsed: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Keys that contradict each other, with what to do.
+        Args:
+            parsed: values by key; keys that could not be parsed are missing.
+        """
+        return _contradictions(parsed)
 
-    Args:
-        parsed: values by key; keys that could not be parsed are missing.
-    """
+    def check(self) -> None:
+        """Raise ConfigError for the first key that contradicts others."""
+        for key, why in self.contradictions(self.config):
+            raise ConfigError(key, why)
+
+
+def _contradictions(parsed: Mapping[str, Any]) -> list[tuple[str, str]]:
     kind = str(parsed.get("http.authorization.type", NONE)).lower()
     wanted: dict[str, tuple[str, ...]] = {
         STATIC: ("http.headers.authorization",),
@@ -282,12 +291,6 @@ def checked(parsed: Mapping[str, Any]) -> list[tuple[str, str]]:
     if bool(parsed.get("http.proxy.host")) != (parsed.get("http.proxy.port", -1) > -1):
         found.append(("http.proxy.port", "and http.proxy.host belong together: set both, or neither."))
     return found
-
-
-def check(options: ServerOptions) -> None:
-    """Raise ConfigError for the first such key."""
-    for key, why in checked(options.config):
-        raise ConfigError(key, why)
 
 
 def _written(value: Any) -> str:

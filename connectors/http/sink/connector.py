@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from connect import SinkConnector, __version__
 from connect.settings import ConfigValue
-from connectors.http.sink.keys import SinkOptions, problems
+from connectors.http.sink.keys import SinkOptions
 from connectors.http.sink.task import HttpSinkTask
 
 
@@ -18,11 +18,4 @@ class HttpSinkConnector(SinkConnector):
     task = HttpSinkTask
 
     def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
-        named = self.settings.named(config)
-        values = self.settings.validate(config)
-        found = {value.name: value for value in values}
-        for key, why in problems(
-            {each.name: each.value(named) for each in self.settings if not found[each.name].errors}
-        ):
-            found[key].errors.append(why)
-        return values
+        return self.settings.validate(config, SinkOptions.contradictions)

@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from connect import ConfigError, settings
+from connect import settings
 from connect.settings import WithoutEffect
-from connectors.http.connection import ServerOptions, checked, web_address
+from connectors.http.connection import ServerOptions, web_address
 
 _WHAT: Final = "Requests"
 _BATCHES: Final = "Batching"
@@ -162,20 +162,11 @@ class SinkOptions(
         """Whether each record has a URL of its own."""
         return any(each in (KEY, "offset") for each in PLACE.findall(self.url))
 
-    def check(self) -> None:
-        """Raise ConfigError for the first key that contradicts others."""
-        for key, why in problems(self.config):
-            raise ConfigError(key, why)
-
-
-def problems(parsed: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Keys that contradict each other, with what to do.
-
-    Args:
-        parsed: values by key; keys that could not be parsed are missing.
-    """
-    found = checked(parsed)
-    deletes = str(parsed.get("behavior.on.null.values", "")).lower() == DELETE
-    if deletes and not {KEY, "offset"}.intersection(PLACE.findall(parsed.get("http.url") or "{key}")):
-        found.append(("behavior.on.null.values", "delete needs {key} in http.url: else all would be deleted."))
-    return found
+    @classmethod
+    def contradictions(cls, parsed: Mapping[str, Any]) -> list[tuple[str, str]]:
+        """See `ServerOptions`."""
+        found = super().contradictions(parsed)
+        deletes = str(parsed.get("behavior.on.null.values", "")).lower() == DELETE
+        if deletes and not {KEY, "offset"}.intersection(PLACE.findall(parsed.get("http.url") or "{key}")):
+            found.append(("behavior.on.null.values", "delete needs {key} in http.url: else all would be deleted."))
+        return found

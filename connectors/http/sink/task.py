@@ -41,7 +41,6 @@ class HttpSinkTask(SinkTask):
 
     def start(self, config: Mapping[str, str]) -> None:
         options = SinkOptions.parse(config)
-        options.check()
         self._cutter = Cutter(options)
         self._client = made_client(options, options.url, config, self.context.metrics, most_bytes=_MOST_BYTES)
         self.context.exit_stack.callback(self._client.close)

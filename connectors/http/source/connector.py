@@ -10,7 +10,7 @@ from connect import ConnectError, ExactlyOnceSupport, SourceConnector, __version
 from connect.kit import shared_out
 from connect.settings import ConfigValue
 from connectors.http.source import positions
-from connectors.http.source.keys import WORK, SourceOptions, problems
+from connectors.http.source.keys import WORK, SourceOptions
 from connectors.http.source.task import HttpSourceTask
 
 
@@ -30,14 +30,7 @@ class HttpSourceConnector(SourceConnector):
         return [{**self.config, WORK: json.dumps(share)} for share in shared_out(self._options.urls, max_tasks)]
 
     def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
-        named = self.settings.named(config)
-        values = self.settings.validate(config)
-        found = {value.name: value for value in values}
-        for key, why in problems(
-            {each.name: each.value(named) for each in self.settings if not found[each.name].errors}
-        ):
-            found[key].errors.append(why)
-        return values
+        return self.settings.validate(config, SourceOptions.contradictions)
 
     def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport:
         # A page that has changed since it was read in part is read again.

@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from connect import ConfigError, settings
+from connect import settings
 from connect.kit import Cursor, LinkHeader, NextUrl, OffsetLimit, OnePage, PageNumber, Pages
 from connect.settings import Alias, WithoutEffect
-from connectors.http.connection import ServerOptions, checked, web_address
+from connectors.http.connection import ServerOptions, web_address
 
 _WHAT: Final = "What is read"
 _RECORDS: Final = "Records"
@@ -256,39 +256,30 @@ class SourceOptions(
                 return OffsetLimit(self.page_parameter or "offset", limit=size, limit_parameter=told)
         return OnePage()
 
-    def check(self) -> None:
-        """Raise ConfigError for the first key that contradicts others."""
-        for key, why in problems(self.config):
-            raise ConfigError(key, why)
-
-
-def problems(parsed: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Keys that contradict each other, with what to do.
-
-    Args:
-        parsed: values by key; keys that could not be parsed are missing.
-    """
-    found = checked(parsed)
-    kind = str(parsed.get("http.pagination", NONE)).lower()
-    field, parameter = parsed.get("http.pagination.field"), parsed.get("http.pagination.parameter")
-    if kind in (NEXT_URL, CURSOR) and field == "":
-        found.append(("http.pagination.field", f"is missing: http.pagination={kind} needs it."))
-    if kind == CURSOR and parameter == "":
-        found.append(("http.pagination.parameter", "is missing: http.pagination=cursor needs it."))
-    if kind in (PAGE, OFFSET) and bool(parsed.get("http.pagination.size")) != bool(
-        parsed.get("http.pagination.size.parameter")
-    ):
-        found.append(
-            ("http.pagination.size.parameter", "and http.pagination.size belong together: set both, or neither.")
-        )
-    if parsed.get("http.body") and str(parsed.get("http.method", "")).upper() == "GET":
-        found.append(("http.body", "is for http.method=POST: set that, or leave it out."))
-    templates = f"{parsed.get('http.url', '')} {parsed.get('http.body') or ''}"
-    place = PLACE.search(templates)
-    if place and not parsed.get("http.offset.field"):
-        found.append(("http.offset.field", f"is missing: {place[0]} stands for it."))
-    if place and parsed.get("http.offset.initial") is None:
-        found.append(("http.offset.initial", f"is missing: {place[0]} needs a value in the first request."))
-    if parsed.get("http.offset.parameter") and not parsed.get("http.offset.field"):
-        found.append(("http.offset.field", "is missing: http.offset.parameter is for its value."))
-    return found
+    @classmethod
+    def contradictions(cls, parsed: Mapping[str, Any]) -> list[tuple[str, str]]:
+        """See `ServerOptions`."""
+        found = super().contradictions(parsed)
+        kind = str(parsed.get("http.pagination", NONE)).lower()
+        field, parameter = parsed.get("http.pagination.field"), parsed.get("http.pagination.parameter")
+        if kind in (NEXT_URL, CURSOR) and field == "":
+            found.append(("http.pagination.field", f"is missing: http.pagination={kind} needs it."))
+        if kind == CURSOR and parameter == "":
+            found.append(("http.pagination.parameter", "is missing: http.pagination=cursor needs it."))
+        if kind in (PAGE, OFFSET) and bool(parsed.get("http.pagination.size")) != bool(
+            parsed.get("http.pagination.size.parameter")
+        ):
+            found.append(
+                ("http.pagination.size.parameter", "and http.pagination.size belong together: set both, or neither.")
+            )
+        if parsed.get("http.body") and str(parsed.get("http.method", "")).upper() == "GET":
+            found.append(("http.body", "is for http.method=POST: set that, or leave it out."))
+        templates = f"{parsed.get('http.url', '')} {parsed.get('http.body') or ''}"
+        place = PLACE.search(templates)
+        if place and not parsed.get("http.offset.field"):
+            found.append(("http.offset.field", f"is missing: {place[0]} stands for it."))
+        if place and parsed.get("http.offset.initial") is None:
+            found.append(("http.offset.initial", f"is missing: {place[0]} needs a value in the first request."))
+        if parsed.get("http.offset.parameter") and not parsed.get("http.offset.field"):
+            found.append(("http.offset.field", "is missing: http.offset.parameter is for its value."))
+        return found

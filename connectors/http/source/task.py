@@ -27,7 +27,6 @@ class HttpSourceTask(SourceTask):
 
     def start(self, config: Mapping[str, str]) -> None:
         options = SourceOptions.parse(config)
-        options.check()
         urls: list[str] = json.loads(options.work) if options.work else list(options.urls)
         stored = self.context.offsets([partition(url) for url in urls])
         self._readings: list[Reading] = []

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from connect.cli import _demo_run
+from connect.cli import _demo_run, _own_worker
 from tests.support.waiting import until
 
 
@@ -23,7 +23,7 @@ def demo_worker(broker, tmp_path):
         )
         (tmp_path / "source.properties").write_text(f"name=source\n{connector}\n")
         files = ["worker.properties", "source.properties"]
-        return _demo_run.worker(tmp_path, dict(os.environ), tmp_path / "worker.log", files)
+        return _own_worker.worker(tmp_path, dict(os.environ), tmp_path / "worker.log", files)
 
     return run
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from connect.cli import _demo_run, demo
+from connect.cli import _demo_run, _own_worker, demo
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def worker_of(log):
 
     def start(code):
         started.append(subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE))
-        return _demo_run.Worker(started[-1], log, "http://127.0.0.1:9")
+        return _own_worker.Worker(started[-1], log, "http://127.0.0.1:9")
 
     yield start
     for one in started:

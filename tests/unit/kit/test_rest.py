@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -28,6 +29,7 @@ from connect.kit import (
     RetryBudget,
     bearer,
     json_of,
+    logins,
     user_and_password,
     value_at,
 )
@@ -167,11 +169,14 @@ def test_a_token_is_asked_for_once_and_again_after_401(
     assert api.tokens == 8
 
 
-def test_a_token_is_renewed_before_it_expires(api: RestApi, client: Callable[..., RestClient]) -> None:
-    api.by_token, api.token_life = True, 0.1
+def test_a_token_is_renewed_before_it_expires(
+    api: RestApi, client: Callable[..., RestClient], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api.by_token, api.token_life = True, 100
     asking = client(login=ClientCredentials(f"{api.url}/token", "me", "s3cret", proxy=lambda _: None))
     asking.send(Request(f"{api.url}/all"))
-    time.sleep(0.11)
+    now = time.monotonic()
+    monkeypatch.setattr(logins, "time", SimpleNamespace(monotonic=lambda: now + 81))
     asking.send(Request(f"{api.url}/all"))
     assert [seen.path for seen in api.requests] == ["/token", "/all", "/token", "/all"], "without a 401 between"
 

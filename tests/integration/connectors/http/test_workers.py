@@ -2,7 +2,6 @@
 
 import json
 import random
-import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -209,6 +208,5 @@ def test_a_worker_stops_while_servers_hang(
     worker.create("in", source(api, new_topic()))
     worker.create("out", sink(api, topic))
     pool.until(lambda: {seen.method for seen in api.requests} == {"GET", "POST"}, "both wait for an answer")
-    began = time.monotonic()
     assert worker.stop() == 0
-    assert time.monotonic() - began < 15, "it does not wait for answers"
+    assert api.under_way >= 2, "it did not wait for the answers"
