@@ -32,7 +32,7 @@ BEGIN, END = "<!-- made by .ci/sbom.py -->", "<!-- end of what is made -->"
 OURS = "connect-runtime"
 #: The sets of jars that an extra fetches at run time.
 JARS = {"broker": ["kafka-broker"], "java": ["kafka-connect"], "spark": ["delta"]}
-#: What developers install is no part of what is shipped.
+#: What developers install is not a part of what is shipped.
 NOT_SHIPPED = {"dev"}
 #: Licences as older metadata has them, in the words of SPDX.
 SPDX = {
@@ -236,7 +236,7 @@ def cyclonedx(made: Bill) -> str:
         bom.register_dependency(packages[each.name], [packages[below] for below in each.needs if below in packages])
     text = make_outputter(bom, OutputFormat.JSON, SchemaVersion.V1_6).output_as_string(indent=2)
     if (error := JsonStrictValidator(SchemaVersion.V1_6).validate_str(text)) is not None:
-        raise ValueError(f"the bill of {name} is no CycloneDX: {error}")
+        raise ValueError(f"the bill of {name} is not a CycloneDX: {error}")
     return text
 
 

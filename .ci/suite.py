@@ -72,7 +72,7 @@ class Run:
                 print("\n".join(f"  {test}" for test in tests), flush=True)
         too_many = len(self.tried_again) > SECOND_TRIES
         if too_many:
-            say(f"more than {SECOND_TRIES} tests needed a second try: mend them")
+            say(f"more than {SECOND_TRIES} tests needed a second try: fix them")
         return 1 if self.failed or self.broken or too_many else 0
 
 
@@ -131,7 +131,7 @@ def main() -> int:
 def _parts(run: Run, options: argparse.Namespace, began: float) -> None:
     # The slow tests wait for servers: with two at once two cores idle for a fifth of the time.
     count = os.environ.get("JOBS") or ("3" if options.tests == "full" else "2")
-    # When one of its processes dies, xdist 3.8 waits for ever for the tests that it was to run: end the run instead.
+    # When one of its processes dies, xdist 3.8 waits forever for the tests that it was to run: end the run instead.
     jobs = ["-n", count, "--dist=loadfile", "--no-loadscope-reorder", "--max-worker-restart=0"]
     also = ["--write-durations"] if options.write_durations else []
     if options.tests == "full":

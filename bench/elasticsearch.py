@@ -1,6 +1,6 @@
 """`python -m bench.elasticsearch`: a topic into Elasticsearch beside the client's own `parallel_bulk` from a file.
 
-500,000 documents of about 100 bytes go into an index with one shard, no replica and a mapping, made anew for each run,
+500,000 documents of about 100 bytes go into an index with one shard, no replica and a mapping, recreated for each run,
 with the same ids, 2,000 documents or 5 MiB a request and as many threads. The other side is one Python program that
 reads lines, parses them by orjson and has the client write them by orjson: the quickest that it can. Documents are
 counted by the index. Rate, CPU and memory are those of each side's whole process tree, without server and broker, from

@@ -28,7 +28,7 @@ class Rest:
         return json.loads(body) if status == 200 else None
 
     def put(self, path: str, body: dict[str, str]) -> Any:
-        """Send something until the group, which may be sharing its work anew, takes it. Returns the answer's body."""
+        """Send something until the group, which may be sharing its work again, takes it. Returns the answer's body."""
         deadline = time.monotonic() + BUSY_S
         while True:
             status, answer = self.ask("PUT", path, json.dumps(body).encode())

@@ -120,7 +120,7 @@ class Topics:
                 _, end = self._consumer.get_watermark_offsets(TopicPartition(topic, 0), timeout=WITHIN)
             except KafkaException as error:
                 # A topic that was made a moment ago may have no leader yet. A client that once saw it without
-                # partitions remembers that for minutes: another one asks anew.
+                # partitions remembers that for minutes: another one asks again.
                 if time.monotonic() > deadline:
                     raise TopicUnreadable(f"the broker does not tell the end of {topic}: {error}") from error
                 time.sleep(0.05)

@@ -137,7 +137,7 @@ def describe(
         body: the type of what is sent.
         errors: the codes that are answered with `Error`; 500 besides.
         success: what success means.
-        also: other codes that are no errors.
+        also: other codes that are not errors.
         links: what can be asked for with what was answered, as OpenAPI has it.
     """
     answers = {code: _described(Answer(_ERRORS[code], _ERROR)) for code in (*errors, 500)}

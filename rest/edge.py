@@ -81,7 +81,7 @@ class OnLoopback:
 
 
 def is_loopback(address: str) -> bool:
-    """Whether an address is one that only this machine reaches. ValueError: it is no address."""
+    """Whether an address is one that only this machine reaches. ValueError: it is not an address."""
     return parse_address(address).is_loopback
 
 

@@ -28,7 +28,7 @@ class ApiError(Exception):
 
 def error_answer(status: int, message: str) -> Response:
     """An error as an answer. What is secret in it is hidden."""
-    text = redactor.redact(message).encode(errors="replace").decode()  # names of files may be no text
+    text = redactor.redact(message).encode(errors="replace").decode()  # names of files may not be text
     body = msgspec.json.encode(Error(status, text))
     return Response(body, status, media_type="application/json")
 

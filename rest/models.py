@@ -472,7 +472,7 @@ class Topics(msgspec.Struct):
 
 
 class Error(msgspec.Struct):
-    """Every answer that is no success."""
+    """Every answer that is not success."""
 
     error_code: int
     message: str

@@ -1,6 +1,6 @@
 """The rules of HTTP that Kafka Connect's server goes by, before a resource is asked.
 
-An unknown path is 404, a wrong method 405, a body that is no JSON 415, a client that takes no JSON 406; OPTIONS lists
+An unknown path is 404, a wrong method 405, a body that is not JSON 415, a client that takes no JSON 406; OPTIONS lists
 the methods, HEAD answers as GET does, a slash at the end changes nothing. A slash inside a connector's name, written
 %2F, stays part of it; Kafka Connect refuses that.
 """

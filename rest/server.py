@@ -92,7 +92,7 @@ class RestServer:
             server.end()
 
     def stop(self, graceful: float) -> None:
-        """Take no more requests, and let those under way end within so many seconds."""
+        """Take no more requests, and let those under way end within this many seconds."""
         self.close()
         if self._thread.ident is None:
             self._close_sockets()

@@ -125,7 +125,7 @@ def _ours(text: str) -> ConnectError | None:
 
 
 def _kind(name: str) -> type[ConnectError] | None:
-    """The class of connect.errors that a raised class is or derives from; None for one that is no error of ours."""
+    """The class of connect.errors that a raised class is or derives from; None for one that is not an error of ours."""
     module, _, short = name.rpartition(".")
     raised = getattr(sys.modules.get(module), short, None)
     if isinstance(raised, type) and issubclass(raised, ConnectError):

@@ -54,7 +54,7 @@ RULES: Final = (
     _rule(
         r"DELTA_(?:VIOLATE_CONSTRAINT\w{0,60}|NOT_NULL_CONSTRAINT_VIOLATED|EXCEED_CHAR_VARCHAR_LIMIT)\W++(?P<which>[^\n]{0,300}?)"
         r"(?: violated by row with values:)?\n",
-        "A record breaks a rule of the table: {which}. Nothing of its batch was written. Drop or mend such records "
+        "A record breaks a rule of the table: {which}. Nothing of its batch was written. Drop or fix such records "
         "with a "
         "transformation, or change the rule.",
         DataError,

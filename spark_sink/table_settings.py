@@ -47,7 +47,7 @@ def _table(name: str, value: str) -> None:
     if wrong := [found.inside for found in enclosed(value) if found.inside not in ("topic", "field")]:
         raise ValueError(f'"${{{wrong[0]}}}" means nothing here. Write ${{topic}}, or ${{field}} with table.field.')
     if (value and not value.strip("/")) or "`" in value or "\n" in value:
-        raise ValueError(f'"{value}" is no table. Write a path such as /lake/orders, or a name such as shop.orders.')
+        raise ValueError(f'"{value}" is not a table. Write a path such as /lake/orders, or a name such as shop.orders.')
 
 
 def _metadata(value: list[str]) -> tuple[tuple[str, str], ...]:

@@ -62,7 +62,7 @@ Change = Callable[[Schema | None], Plan]
 
 
 class FieldsTransformation(PartTransformation, ABC):
-    """Changes fields of the key or the value. Null stays null; a value that is no struct or map is a `DataError`.
+    """Changes fields of the key or the value. Null stays null; a value that is not a struct or map is a `DataError`.
 
     Attributes:
         purpose: what it does, for the message of that error: "field replacement".

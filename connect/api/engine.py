@@ -102,7 +102,7 @@ class EngineTaskContext(Protocol):
         """Sources that deliver exactly once: return when the task, which holds its transactional id, may write.
 
         Raises:
-            ConnectError: the connector's tasks were cut anew meanwhile, or the task is to end.
+            ConnectError: the connector's tasks were divided again meanwhile, or the task is to end.
         """
 
     def stopping(self) -> bool:
@@ -161,7 +161,7 @@ class EngineTask(Plugin):
 
 
 class Engine(Plugin):
-    """One way to run connectors. Made anew in each process that asks it something.
+    """One way to run connectors. Made again in each process that asks it something.
 
     Attributes:
         name: the value of `engine` that chooses it.

@@ -54,7 +54,7 @@ class Wrong:
 
 
 class CaseFile:
-    """One file, read and checked. Its pipeline is made anew for each case, so that none knows of another.
+    """One file, read and checked. Its pipeline is recreated for each case, so that none knows of another.
 
     Args:
         path: of the file. Other files that it names are looked for beside it.

@@ -65,7 +65,7 @@ exit codes: 0 done, 1 failed, 2 the command line or a configuration is invalid, 
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command. Returns its exit code; never raises for what a user can mend."""
+    """Run one command. Returns its exit code; never raises for what a user can fix."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     debug = "--debug" in arguments
     try:

@@ -41,7 +41,7 @@ class Values:
     """What placeholders stand for.
 
     Attributes:
-        files: that say it, in YAML: names with values. They are no connectors.
+        files: that say it, in YAML: names with values. They are not connectors.
         by_name: the values; `env.NAME` is a variable of this process's environment and need not be here.
     """
 
@@ -103,7 +103,7 @@ class Values:
 def found_in(paths: Sequence[str], values: Values) -> Iterator[str]:
     """Files as they are, and of folders all connector files in them, also in folders of these, by name.
 
-    Hidden files, `*.test.yaml` (cases of `connect test`) and the files of values are no connectors.
+    Hidden files, `*.test.yaml` (cases of `connect test`) and the files of values are not connectors.
     """
     for path in paths:
         if path == "-" or not Path(path).is_dir():

@@ -37,7 +37,7 @@ class Problem:
 
 @dataclass
 class Problems:
-    """Errors, which have to be mended before anything starts, and warnings.
+    """Errors, which have to be fixed before anything starts, and warnings.
 
     Attributes:
         files: in the order in which to speak of them.

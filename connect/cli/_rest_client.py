@@ -204,7 +204,7 @@ def _split(url: str) -> SplitResult:
     try:
         parts = urlsplit(url)
         usable = parts.scheme in {"http", "https"} and bool(parts.hostname)
-        _ = parts.port  # raises where it is no number
+        _ = parts.port  # raises where it is not a number
     except ValueError:
         usable = False
     if not usable:

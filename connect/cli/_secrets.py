@@ -1,7 +1,7 @@
 """Which settings of a connector are secret, and what is shown in their place.
 
 A secret is what the plug-in declares as PASSWORD, what has a name that says so, and a password inside of a URL.
-Variables of config providers (`${file:/etc/orders:password}`) are shown: they are no secrets.
+Variables of config providers (`${file:/etc/orders:password}`) are shown: they are not secrets.
 """
 
 from __future__ import annotations

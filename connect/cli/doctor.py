@@ -80,5 +80,5 @@ def _seconds(text: str) -> float:
     except ValueError:
         seconds = 0.0
     if not 0 < seconds < 3600:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds: write 5, or 0.5")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds: write 5, or 0.5")
     return seconds

@@ -112,7 +112,7 @@ def package(name: str, kind: str) -> dict[str, str]:
 def _problem(name: str, kind: str, folder: Path) -> str | None:
     module = name.replace("-", "_")
     if not _NAME.fullmatch(name) or keyword.iskeyword(module) or module in sys.stdlib_module_names:
-        return f'"{name}" is no name for a package. Write small letters, digits and dashes, as in my-orders.'
+        return f'"{name}" is not a name for a package. Write small letters, digits and dashes, as in my-orders.'
     if module in {"connect", "connectors", "transforms", "rest"}:
         return f'"{name}" is a package of connect-runtime. Choose another name.'
     if folder.is_dir() and any(folder.iterdir()):

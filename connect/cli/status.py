@@ -68,7 +68,7 @@ def _watch(client: RestClient, names: Sequence[str], *, as_json: bool) -> NoRetu
         except (UnreachableError, AnswerError) as error:
             if shown is None:
                 raise
-            # It may be back in a moment: a worker restarts, a connector is made anew.
+            # It may be back in a moment: a worker restarts, a connector is recreated.
             print(f"connect: {error}", file=sys.stderr)
         else:
             if now != shown:

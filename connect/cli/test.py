@@ -37,7 +37,7 @@ orders.test.yaml:
     - name: the id becomes a number
       records: {key: k1, value: {id: "5"}}
       expected: {key: k1, value: {id: 5}}
-    - name: what is no JSON is refused
+    - name: what is not JSON is refused
       records: {value: "{"}
       error: {stage: VALUE_CONVERTER}"""
 

@@ -190,7 +190,7 @@ class _Looks(threading.Thread):
             wait = max(self._interval, _SHARE * (time.monotonic() - began))
 
     def _ends_within(self, seconds: float) -> bool:
-        """Wait for so many seconds, and as long as it is paused. Whether it has ended meanwhile."""
+        """Wait for this many seconds, and as long as it is paused. Whether it has ended meanwhile."""
         with self._changed:
             self._changed.wait_for(lambda: self._ended, seconds)
             self._changed.wait_for(lambda: self._ended or not self._paused)

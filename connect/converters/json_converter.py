@@ -254,7 +254,7 @@ class JsonConverter(ValueConverter):
             return None
 
     def _learn(self, start: bytes) -> bool:
-        """Read the schema in what comes before a payload; False when this is no beginning of an envelope."""
+        """Read the schema in what comes before a payload; False when this is not a beginning of an envelope."""
         try:
             text = start.decode()
             before = _BEFORE_SCHEMA.match(text)

@@ -143,7 +143,7 @@ class Decoder:
         assert schema.key_schema is not None
         assert schema.value_schema is not None
         if type(node) is not list or not all(type(pair) is list and len(pair) == 2 for pair in node):
-            raise DataError("a map with keys that are no strings must be a JSON array of [key, value] arrays.")
+            raise DataError("a map with keys that are not strings must be a JSON array of [key, value] arrays.")
         keys = self._inner("map key", schema.key_schema, [pair[0] for pair in node], in_struct)
         values = self._inner("map value", schema.value_schema, [pair[1] for pair in node], in_struct)
         try:

@@ -1,7 +1,7 @@
 """Values as JSON, byte for byte as Kafka Connect writes it, a column at a time.
 
 A fast encoder writes the text. Before it, values that it would write in another way than Java (a double such as 1.0E10,
-a date, a map whose keys are no strings) are replaced by what Java writes for them; a column without such values is
+a date, a map whose keys are not strings) are replaced by what Java writes for them; a column without such values is
 written untouched. After it, what Java escapes in another way is replaced in the finished bytes.
 """
 
@@ -281,7 +281,7 @@ def _raw(value: float, text: Callable[[float], str]) -> Any:
 
 def _decimal_number(schema: Schema, value: Decimal) -> Any:
     if not value.is_finite():
-        raise DataError(f"{value} is no number that Decimal takes.")
+        raise DataError(f"{value} is not a number that Decimal takes.")
     return msgspec.Raw(java_decimal(value).encode())
 
 

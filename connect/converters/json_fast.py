@@ -39,7 +39,7 @@ def exact(record: bytes) -> object:
 
 
 def check_utf8(joined: bytes) -> None:
-    """Raise UnicodeDecodeError for what is no UTF-8: in names and texts that nobody takes parsers do not look."""
+    """Raise UnicodeDecodeError for what is not UTF-8: in names and texts that nobody takes parsers do not look."""
     if not joined.isascii():
         joined.decode()
 

@@ -18,7 +18,7 @@ from connect.converters.json_decode import Column, Decoder, Inexact
 from connect.converters.json_fast import check_utf8, knows_names, may_exceed
 from connect.data.schema import INT_BITS, Schema, Type
 
-#: What the parser makes of a field by itself. It is strict: 1.0 is no int, and a number no string.
+#: What the parser makes of a field by itself. It is strict: 1.0 is not an int, and a number no string.
 _PARSED: Final[dict[Type, type]] = {
     Type.INT8: int,
     Type.INT16: int,

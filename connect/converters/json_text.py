@@ -16,7 +16,7 @@ from connect.errors import DataError
 #: What no bytes at all are read as: neither a value nor null.
 MISSING: Final = object()
 
-# Java's limits. Leading zeros are no digits, those of an exponent are; a name is measured in UTF-8, a text in UTF-16.
+# Java's limits. Leading zeros are not digits, those of an exponent are; a name is measured in UTF-8, a text in UTF-16.
 MOST_DIGITS: Final = 1000
 LONGEST_NAME: Final = 50_000
 LONGEST_TEXT: Final = 20_000_000
@@ -51,7 +51,7 @@ def read(data: bytes) -> Any:
     try:
         text = data[begin:].decode(encoding)
     except UnicodeDecodeError as error:
-        raise DataError(f"This is no JSON: byte {begin + error.start} is not {encoding}.") from None
+        raise DataError(f"This is not JSON: byte {begin + error.start} is not {encoding}.") from None
     start = _skip(text, 0)
     if start == len(text):
         return MISSING
@@ -162,7 +162,7 @@ def exact_number(text: str) -> Decimal:
     if len(exponent) > _SHORT_EXPONENT:
         scale = len(mantissa.partition(".")[2]) - int(exponent)
         if not -_INT32 < scale < _INT32:  # of short numbers Java takes the lowest as well, of long ones not
-            raise DataError(f"This is no JSON: the exponent {exponent} is too large.")
+            raise DataError(f"This is not JSON: the exponent {exponent} is too large.")
     return Decimal(text)
 
 
@@ -189,4 +189,4 @@ def _skip(text: str, at: int) -> int:
 
 def _wrong(text: str, at: int, wanted: str) -> DataError:
     found = repr(text[at]) if at < len(text) else "the end"
-    return DataError(f"This is no JSON: {wanted} should stand at character {at}, and there is {found}.")
+    return DataError(f"This is not JSON: {wanted} should stand at character {at}, and there is {found}.")

@@ -163,8 +163,8 @@ def _codec(name: str) -> _Codec:
     try:
         known = codecs.lookup(_JAVA_ALONE.get(name.lower(), name)).name
         "".encode(known)
-    except (LookupError, ValueError):  # ValueError: what is no name at all
-        raise ValueError(f'"{name}" is no character set. Write one such as UTF-8, ISO-8859-1 or UTF-16.') from None
+    except (LookupError, ValueError):  # ValueError: what is not a name at all
+        raise ValueError(f'"{name}" is not a character set. Write one such as UTF-8, ISO-8859-1 or UTF-16.') from None
     if known == "utf-8":
         return _utf8_bytes, utf8_text
     if known in ("utf-16", "utf-32"):

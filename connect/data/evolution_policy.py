@@ -33,13 +33,15 @@ ALIASES: Final[Mapping[str, frozenset[str]]] = {
 def _changes(name: str, value: list[str]) -> None:
     words = [word.lower() for word in value]
     if wrong := [word for word in words if word not in {*ALL, *_ALONE, BASIC}]:
-        raise ValueError(f'"{wrong[0]}" is no change of a schema. Write none, full, or some of add, widen, nullable.')
+        raise ValueError(
+            f'"{wrong[0]}" is not a change of a schema. Write none, full, or some of add, widen, nullable.'
+        )
     if len(words) > 1 and _ALONE & set(words):
         raise ValueError("none and full stand alone. Write none, full, or some of add, widen, nullable.")
 
 
 def _told_otherwise(written: str, config: Mapping[str, Any]) -> str | None:
-    """The changes that others' keys allow, all of them together. What is no boolean is left for the check to refuse."""
+    """The changes that others' keys allow together. The check refuses what is not a boolean."""
     told = {name: str(value).strip().lower() for name in ALIASES if (value := config.get(name))}
     if written.strip().lower() not in ("true", "false"):
         return written

@@ -208,7 +208,7 @@ class Columns:
 
 
 def holds_something(item: Any) -> bool:
-    """Whether a value says more than that there is none: it is no null, and no list or dict of nothing else."""
+    """Whether a value says more than that there is none: it is not null, and no list or dict of nothing else."""
     if isinstance(item, dict):
         return any(map(holds_something, item.values()))
     if isinstance(item, list | tuple):

@@ -78,7 +78,7 @@ def rows_of(
     Args:
         values: structs with or without a schema, in whatever form they are held.
         schema: the STRUCT that the table's rows are.
-        wrap: the field that takes values that are no structs (those of StringConverter, for example). None: such do
+        wrap: the field that takes values that are not structs (those of StringConverter, for example). None: such do
             not fit.
         unknown: what to do with a field that `schema` does not have and that holds something (not only nulls, empty
             lists and empty dicts): its row does not fit, or it is left out.

@@ -109,7 +109,7 @@ class TaskBoundary(Boundary):
         waiting: list[tuple[SourceRecord, End]] = []
         for record, end in self._records:
             row = rows.get(id(record), -1)
-            if row < 0:  # made anew from columns, or by the task
+            if row < 0:  # rebuilt from columns, or by the task
                 row = _equal(records, record)
             if row < 0:
                 waiting.append((record, end))  # it may be in a later batch

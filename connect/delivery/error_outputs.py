@@ -56,7 +56,7 @@ class NoErrorOutputs:
         """Return when all that failed is durable where it went (P1). Raises ConnectError when that is refused."""
 
     def settled(self, seconds: float) -> bool:
-        """Wait so long for that, and say whether it is so."""
+        """Wait this long for that, and say whether it is so."""
         return True
 
     def close(self) -> None:

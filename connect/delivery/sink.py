@@ -106,7 +106,7 @@ class SinkDelivery:
         return _RETRY_S if self._wait is None else self._wait
 
     def settled(self, seconds: float) -> bool:
-        """Wait so long until all that failed is durable where it went, and say whether it is (P1)."""
+        """Wait this long until all that failed is durable where it went, and say whether it is (P1)."""
         return self._errors.settled(seconds)
 
     def settle(self) -> None:

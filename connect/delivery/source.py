@@ -37,7 +37,7 @@ class LeaseHolder(Protocol):
         """Whether a write may start at this moment."""
 
     def sleep(self, seconds: float) -> None:
-        """Wait so long. Raises as `check` does."""
+        """Wait this long. Raises as `check` does."""
 
 
 class Source(NamedTuple):
@@ -130,11 +130,11 @@ class Output(ABC):
 
     @abstractmethod
     def finish(self, seconds: float) -> None:
-        """Have what was sent count, as far as it may, within so many seconds."""
+        """Have what was sent count, as far as it may, within this many seconds."""
 
     @abstractmethod
     def abandon(self, seconds: float) -> None:
-        """The end after an error: take back what does not count, where it can be taken back, within so many seconds."""
+        """The end after an error: take back what does not count, where it can be taken back, within this many seconds."""
 
     def close(self) -> None:
         """Release the client."""

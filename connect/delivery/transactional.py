@@ -258,7 +258,7 @@ class TransactionalOutput(Output):
 
 
 class _Deadline:
-    """What is called while brokers do not answer, for so many seconds."""
+    """What is called while brokers do not answer, for this many seconds."""
 
     def __init__(self, seconds: float) -> None:
         self._moment = time.monotonic() + seconds

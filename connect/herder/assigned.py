@@ -44,8 +44,8 @@ class AssignedWork:
     """Starts and stops what this worker owns. Safe to use from many threads.
 
     A `connect.herder.membership.WorkListener`, and a `connect.worker.hosts.HostListener`. What is done for one
-    connector is done one piece after another; before each piece begins it is asked anew whether the work is still ours,
-    so that nothing starts that was given up in between.
+    connector is done one piece after another; before each piece begins, the ownership of the
+    work is checked again, so that nothing starts that was given up in between.
 
     Args:
         pool: see `Pool`.

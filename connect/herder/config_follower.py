@@ -31,7 +31,7 @@ class ConfigFollower:
     """Turns the events of the configurations into work in the connectors' turns.
 
     Args:
-        pool: what is configured, and what of it is ours; has the group share anew what is new.
+        pool: what is configured, and what of it is ours; has the group distribute what is new.
         states: tells how it is.
         assigned: starts and stops it.
     """

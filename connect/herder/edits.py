@@ -30,7 +30,7 @@ def edited(payload: bytes | None, put: Mapping[str, Any], drop: Iterable[str] = 
         drop: paths of what goes; what is not there is no error.
 
     Raises:
-        EditError: the payload is no JSON, or a path does not fit it.
+        EditError: the payload is not JSON, or a path does not fit it.
     """
     if payload is None:
         raise EditError("the value is null, not JSON.")

@@ -73,7 +73,7 @@ class Fencing:
 
         Raises, here or in the future:
             RebalanceError: nobody leads, another worker does, or the connector has other tasks by now.
-            NotFoundError, BadRequestError: there is no such connector, or it is no source.
+            NotFoundError, BadRequestError: there is no such connector, or it is not a source.
             ConnectError: the brokers refuse.
         """
         with self._lock:

@@ -85,10 +85,10 @@ class Membership(Protocol):
         """Begin to own. Raises ConnectError when no broker answers or one refuses the login."""
 
     def leave(self, within: float) -> None:
-        """Own nothing more; what was owned has been stopped before. Says good-bye for so many seconds at most."""
+        """Own nothing more; what was owned has been stopped before. Says good-bye for this many seconds at most."""
 
     def rebalance(self, reason: str, cause: str = "configuration") -> None:
-        """Have the work shared anew. The cause is one of `connect.herder.rebalances.CAUSES`."""
+        """Have the work distributed again. The cause is one of `connect.herder.rebalances.CAUSES`."""
 
 
 class Alone:

@@ -23,7 +23,7 @@ SHARED_TOPIC: Final = "offset.storage.topic"
 
 _START_S: Final = 60.0
 _AT_ALL_TIMES: Final = {"acks": "all", "enable.idempotence": "true"}
-#: Keys under a topic's prefix that say how it is made, and are no settings of the topic.
+#: Keys under a topic's prefix that say how it is made, and are not settings of the topic.
 _NO_SETTINGS: Final = ("topic", "partitions", "replication.factor")
 
 

@@ -20,7 +20,7 @@ class Hope(enum.Enum):
     """What a restart can do about a kind of error."""
 
     SOON = enum.auto()
-    SLOWLY = enum.auto()  # somebody may mend it elsewhere, but servers lock out who knocks too often
+    SLOWLY = enum.auto()  # somebody may fix it elsewhere, but servers lock out who knocks too often
     NONE = enum.auto()
 
 

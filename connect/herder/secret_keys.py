@@ -1,7 +1,7 @@
 """Which keys of a connector's configuration are secret, and what may be shown of it.
 
 Secret is what a plug-in of the configuration declares as PASSWORD; of keys that nobody declares, those whose name says
-so; and passwords inside of addresses and lists of settings. Variables of config providers are no secrets.
+so; and passwords inside of addresses and lists of settings. Variables of config providers are not secrets.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Which topics the pattern of a sink matches (`topics.regex`), for whoever asks in the worker's process.
 
 A user's pattern may take any time on a name, and Python runs nothing else meanwhile: so it is run in a process that is
-killed when it does not come back. That is no host of connectors, which others share.
+killed when it does not come back. That is not a host of connectors, which others share.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ def heard(state: ConnectorState, wait: Wait | None, worker_id: str) -> Connector
 def as_written(configs: Sequence[Mapping[str, str]], connector: Mapping[str, str]) -> list[dict[str, str]]:
     """Task configurations with the variables that the connector's configuration has under the same keys.
 
-    What config providers filled in for the connector is not for others to read, and is looked up anew by each task.
+    What config providers filled in for the connector is not for others to read, and is looked up again by each task.
     """
     written = {key: value for key, value in connector.items() if any(variables(value))}
     return [{key: written.get(key, value) for key, value in config.items()} for config in configs]

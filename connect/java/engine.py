@@ -44,7 +44,7 @@ class JavaOptions(settings.Options):
 def _options(name: str, value: str) -> None:
     for option in shlex.split(value):
         if not option.startswith("-"):
-            raise ValueError(f'"{option}" is no option of Java: options begin with a dash.')
+            raise ValueError(f'"{option}" is not an option of Java: options begin with a dash.')
 
 
 class JavaEngine(Engine):

@@ -1,7 +1,7 @@
 """The machine's certificates for a JVM that downloads.
 
 Python's tools take a PEM bundle from REQUESTS_CA_BUNDLE or SSL_CERT_FILE; Java knows neither, and behind a company's
-proxy it trusts nobody. A PKCS12 store made from the same bundle mends that.
+proxy it trusts nobody. A PKCS12 store made from the same bundle fixes that.
 """
 
 import hashlib

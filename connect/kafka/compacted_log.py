@@ -50,7 +50,7 @@ class LogRecord(NamedTuple):
 
 
 class CompactedLog:
-    """Reads a compacted topic from its beginning, for ever, and writes to it.
+    """Reads a compacted topic from its beginning, forever, and writes to it.
 
     Records are handed to `on_record` one by one, in order within a partition, by the log's own thread, which is the
     only one that calls it. What it raises is logged; the log goes on.
@@ -390,7 +390,7 @@ class CompactedLog:
 
     def _advance(self, partition: int, end: int) -> None:
         with self._advanced:
-            # It can go back: when the topic was made anew, it is read from its beginning.
+            # It can go back: when the topic was recreated, it is read from its beginning.
             self._ends[partition] = end
             self._failure = None
             self._advanced.notify_all()

@@ -163,6 +163,6 @@ class ClientCredentials:
             life = float(answer.get("expires_in") or float("inf"))
         except (ValueError, KeyError, TypeError, AttributeError):
             # Nothing of the answer, which may hold half a secret.
-            raise ConnectError(f'{where} gives no token: its answer is no JSON with "{self._property}".') from None
+            raise ConnectError(f'{where} gives no token: its answer is not JSON with "{self._property}".') from None
         # RFC 6750 writes Bearer, and some servers give "bearer" and refuse it.
         return f"{'Bearer' if kind.lower() == 'bearer' else kind} {token}", life

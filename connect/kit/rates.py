@@ -96,5 +96,5 @@ def _now(headers: Mapping[str, str]) -> float:
 
 
 def _bounded(seconds: float) -> float:
-    # Times are whole seconds, and NaN is no time.
+    # Times are whole seconds, and NaN is not a time.
     return min(seconds, _LONGEST_S) if seconds > 0 else 0.0

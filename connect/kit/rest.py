@@ -262,9 +262,9 @@ def json_of(answer: Answer) -> Any:
     """What an answer holds, from JSON. Nothing is None.
 
     Raises:
-        RestError: it is no JSON.
+        RestError: it is not JSON.
     """
     try:
         return orjson.loads(answer.content) if answer.content.strip() else None
     except orjson.JSONDecodeError as error:
-        raise RestError(f"The answer is no JSON: {error}.", status=answer.status) from None
+        raise RestError(f"The answer is not JSON: {error}.", status=answer.status) from None

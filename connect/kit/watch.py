@@ -56,7 +56,7 @@ class Watch(threading.Thread, Generic[T]):
     """Looks for the connector's work, asks for other tasks when there is other work, and does chores.
 
     While a look fails, its reason is an outage, and the work that was found before counts. After three refusals in a
-    row the connector fails: one that is started anew has the password of then.
+    row the connector fails: one that is restarted has the password of then.
 
     Args:
         what: what is looked for, in the plural, for people: "tables of PostgreSQL host:5432/shop".

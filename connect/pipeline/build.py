@@ -60,7 +60,7 @@ def source_chain(
 
 
 def transformation_chain(plugins: Plugins, connector: Mapping[str, str], pause: Callable[[float], None]) -> Chain:
-    """Transformations alone, of records that are no bytes. Arguments and errors as for `sink_chain`."""
+    """Transformations alone, of records that are not bytes. Arguments and errors as for `sink_chain`."""
     return Chain(transformations(plugins, connector), ErrorPolicy.from_config(connector, pause))
 
 

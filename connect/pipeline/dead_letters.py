@@ -87,7 +87,7 @@ def original(batch: SinkBatch, row: int, *, parked: bool = False) -> Original:
         parked: whether it was consumed from a retry topic.
 
     Raises:
-        ValueError: it was, and is no record that was parked.
+        ValueError: it was, and is not a record that was parked.
     """
     consumed = batch.consumed
     row = batch.rows[row]

@@ -160,7 +160,7 @@ class ParkedHeaders:
         """The record's own headers, and what these say.
 
         Raises:
-            ValueError: it is no record that was parked.
+            ValueError: it is not a record that was parked.
         """
         items = list(headers or ())
         _, said = _last_block(items, RETRY, _RETRY_NAMES)

@@ -36,7 +36,7 @@ class ErrorKind(enum.Enum):
     STALLED = "stalled"
     """The process was ended because it stood still (`task.stalled.action=restart`)."""
     ACCESS = "access"
-    """A login or a permission was refused. That does not pass by itself, but is mended elsewhere than in Connect."""
+    """A login or a permission was refused. That does not pass by itself, but is fixed elsewhere than in Connect."""
     CONFIGURATION = "configuration"
     """The configuration, or what is installed. Nothing changes before somebody changes it."""
     RECORD = "record"

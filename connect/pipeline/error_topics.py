@@ -74,7 +74,7 @@ class ErrorTopics:
             self._keep_going()
 
     def settled(self, seconds: float) -> bool:
-        """Wait so long until everything is acknowledged, and say whether it is. Raises as `send` does."""
+        """Wait this long until everything is acknowledged, and say whether it is. Raises as `send` does."""
         if self._producer is not None and self._unsettled:
             self._unsettled = not self._producer.drain(seconds)
             self._producer.acknowledged()

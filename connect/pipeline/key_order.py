@@ -61,7 +61,7 @@ class KeyOrder:
         offsets[parked.offset] = max(parked.parked, offsets.get(parked.offset, 0))
 
     def forget(self, number: int) -> None:
-        """Partitions of this number are not ours any more, or are learnt anew."""
+        """Partitions of this number are not ours any more, or are learnt again."""
         for partition in [each for each in self._waiting if each.partition == number]:
             self._count -= sum(map(len, self._waiting.pop(partition).values()))
         for table in (self._let_through, self._failed):

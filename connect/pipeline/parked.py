@@ -103,7 +103,7 @@ def place_of(batch: SinkBatch, row: int) -> ParkedHeaders:
     """What the headers of a parked record say; the batch is as it was consumed.
 
     Raises:
-        ConnectError: it is no record that was parked.
+        ConnectError: it is not a record that was parked.
     """
     raw: Any = batch.headers[row]
     try:

@@ -128,7 +128,7 @@ class ErrorPolicy:
         As in Kafka Connect a dead letter is written also where errors are not tolerated.
 
         Raises:
-            RecordError: errors are not tolerated, or it is no error of the record.
+            RecordError: errors are not tolerated, or it is not an error of the record.
         """
         error = failure.error
         message = f"{_place(failure.record)}: {failure.stage.words} {failure.operation} failed: {_said(error)}"

@@ -113,7 +113,7 @@ def _fields(written: Any) -> dict[str, Any]:
     if unknown := sorted(fields.keys() - FIELDS):
         known = ", ".join(sorted(FIELDS))
         raise SampleError(
-            unknown[0], f'is no field of a record; known are {known}. A value alone is written {{"value": ...}}.'
+            unknown[0], f'is not a field of a record; known are {known}. A value alone is written {{"value": ...}}.'
         )
     return fields
 

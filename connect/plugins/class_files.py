@@ -45,13 +45,13 @@ def read_class(data: bytes) -> ClassFile:
     try:
         return _read(data)
     except (struct.error, KeyError, IndexError, UnicodeDecodeError) as error:
-        raise ValueError(f"it is no class file: {type(error).__name__}") from error
+        raise ValueError(f"it is not a class file: {type(error).__name__}") from error
 
 
 def _read(data: bytes) -> ClassFile:
     magic, _, count = struct.unpack_from(">IIH", data)
     if magic != _MAGIC:
-        raise ValueError("it is no class file")
+        raise ValueError("it is not a class file")
     texts: dict[int, tuple[int, int]] = {}
     classes: dict[int, int] = {}
     at, number = 10, 1

@@ -65,7 +65,7 @@ class Plugins:
 
     @property
     def unreadable(self) -> list[str]:
-        """Of each module in a folder of plugin.path whose text is no Python: its path, line, and what is wrong."""
+        """Of each module in a folder of plugin.path whose text is not Python: its path, line, and what is wrong."""
         self._found  # noqa: B018 - reads them
         return [text for source in self._sources.values() for text in source.unreadable.values()]
 
@@ -89,7 +89,7 @@ class Plugins:
 
         Raises:
             PluginNotFoundError: none, or more than one, has this name.
-            ValueError: `version_range` is no range.
+            ValueError: `version_range` is not a range.
         """
         wanted = frozenset([kinds] if isinstance(kinds, PluginKind) else kinds)
         versions = None if version_range in (None, "", "latest") else VersionRange.parse(version_range)

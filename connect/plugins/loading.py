@@ -93,7 +93,7 @@ def _check(ref: PluginRef, module: str, name: str, found: Any) -> None:
     if found is None:
         raise PluginLoadError(f"{_said(ref)}: the module {module} has no {name}.")
     if not isinstance(found, type):
-        raise PluginLoadError(f"{_said(ref)}: it is no class but of type {type(found).__name__}. {wanted}")
+        raise PluginLoadError(f"{_said(ref)}: it is not a class but of type {type(found).__name__}. {wanted}")
     if not issubclass(found, base):
         parents = ", ".join(f"{parent.__module__}.{parent.__qualname__}" for parent in found.__bases__)
         raise PluginLoadError(f"{_said(ref)}: it extends {parents}. {wanted}")

@@ -36,7 +36,7 @@ class Source:
     """Modules read as text, from one plug-in folder before what is installed.
 
     Attributes:
-        unreadable: for each module whose text is no Python, what is wrong with it.
+        unreadable: for each module whose text is not Python, what is wrong with it.
     """
 
     def __init__(self, folder: Path | None = None) -> None:

@@ -61,10 +61,12 @@ class VersionRange:
         """Read a range. A bare version means exactly that one.
 
         Raises:
-            ValueError: it is no range.
+            ValueError: it is not a range.
         """
         text = text.strip()
-        wrong = ValueError(f'"{text}" is no version range. Write 1.2 for exactly that, or a range such as [1.0,2.0).')
+        wrong = ValueError(
+            f'"{text}" is not a version range. Write 1.2 for exactly that, or a range such as [1.0,2.0).'
+        )
         if text[:1] not in ("[", "("):
             if not text or set(text) & set("[](),"):
                 raise wrong

@@ -105,7 +105,7 @@ class Definition:
     def __or__(self, other: Definition) -> Definition:
         """These settings and the other's, with others' keys for them; the other's win where both have a key.
 
-        What is a setting of one is no alias of the other.
+        What is a setting of one is not an alias of the other.
         """
         both = self._settings | other._settings
         return Definition(both.values(), (self.others | other.others).without(both))

@@ -28,7 +28,9 @@ def duration_ms(text: str) -> int:
     """
     found = _DURATION.fullmatch(text.strip())
     if found is None:
-        raise ValueError(f'"{text}" is no duration. Write a whole number with its unit, such as 500ms, 5s, 1m, 2h, 1d.')
+        raise ValueError(
+            f'"{text}" is not a duration. Write a whole number with its unit, such as 500ms, 5s, 1m, 2h, 1d.'
+        )
     return int(found[1]) * _UNITS_MS[found[2]]
 
 

@@ -56,7 +56,7 @@ def java_regex(pattern: str) -> re.Pattern[str]:
     try:
         return re.compile(_Translation(pattern).text(), re.ASCII)
     except (re.error, OverflowError) as error:
-        raise ValueError(f'"{pattern}" is no regular expression: {error}.') from None
+        raise ValueError(f'"{pattern}" is not a regular expression: {error}.') from None
 
 
 class _Translation:

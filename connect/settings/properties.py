@@ -3,9 +3,9 @@
 https://docs.oracle.com/en/java/javase/17/docs/api/java.base/java/util/Properties.html#load(java.io.Reader)
 
 Five things differ on purpose. Text is UTF-8, and ISO-8859-1 only where it is not valid UTF-8 (Java takes ISO-8859-1
-always and turns "ä" into two letters). A byte order mark is skipped. A file with NUL bytes and half of a surrogate
-pair are refused instead of carried along. A last line of nothing but a backslash is no key (in Java it is an empty one,
-or none, depending on the line end before it).
+always and turns "ä" into two letters). A byte order mark is skipped. A file with NUL bytes, or with half of a
+surrogate pair, is refused instead of carried along. A last line of nothing but a backslash is not a key (in Java it is
+an empty one, or none, depending on the line end before it).
 """
 
 from __future__ import annotations

@@ -111,12 +111,12 @@ class DirectoryConfigProvider(ConfigProvider):
             return ProviderData({}, note=self._allowed.refusal(path))
         if not stat.S_ISDIR(found := _mode(directory)):
             why = "it is something else" if found else "there is none, or it may not be seen"
-            return ProviderData({}, note=f"{path} is no directory that can be read ({why})")
+            return ProviderData({}, note=f"{path} is not a directory that can be read ({why})")
         values: dict[str, str] = {}
         left = MOST_BYTES
         # Each is looked for by its name: the directory may have any number of others.
         for name in sorted(keys - {"", ".", ".."}):
-            if "/" in name or "\0" in name:  # a key is no path
+            if "/" in name or "\0" in name:  # a key is not a path
                 continue
             file = self._allowed.resolve(str(directory / name))
             if file and (mode := _mode(file)) and not stat.S_ISDIR(mode):
@@ -142,7 +142,7 @@ class EnvVarConfigProvider(ConfigProvider):
             allowed = re.compile(pattern)
         except re.error as error:
             raise ProviderError(
-                f"it is no regular expression ({error}); write e.g. DB_.*", "allowlist.pattern"
+                f"it is not a regular expression ({error}); write e.g. DB_.*", "allowlist.pattern"
             ) from None
         self._unset = "allowlist.pattern" not in params
         self._note = f"it is not set, or allowlist.pattern ({pattern}) does not allow it"

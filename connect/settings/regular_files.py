@@ -14,7 +14,7 @@ _PIECE: Final = 1 << 16
 
 
 class UnfitFileError(ValueError):
-    """It is no regular file, or too large. The message says which, as the end of a sentence about the file."""
+    """It is not a regular file, or too large. The message says which, as the end of a sentence about the file."""
 
 
 class TooLargeFileError(UnfitFileError):
@@ -66,7 +66,7 @@ def _check_kind(found: os.stat_result) -> None:
     if stat.S_ISDIR(found.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     if not stat.S_ISREG(found.st_mode):
-        raise UnfitFileError("is no regular file, but a device, a pipe or a socket; name a file")
+        raise UnfitFileError("is not a regular file, but a device, a pipe or a socket; name a file")
 
 
 def _too_large(most: int) -> TooLargeFileError:

@@ -94,7 +94,9 @@ def urls(name: str, value: list[str]) -> None:
     """Addresses to listen on: http://:8083, https://host:8443."""
     for item in value:
         if not re.fullmatch(r"https?://[^/\s]*:\d+/?", item, re.IGNORECASE):
-            raise ValueError(f'"{item}" is no address to listen on. Write http://host:8083, or http://:8083 for all.')
+            raise ValueError(
+                f'"{item}" is not an address to listen on. Write http://host:8083, or http://:8083 for all.'
+            )
 
 
 def servers(name: str, value: list[str]) -> None:
@@ -108,7 +110,9 @@ def servers(name: str, value: list[str]) -> None:
         # A protocol may stand before a host, and an IPv6 address between brackets.
         match = re.fullmatch(r"(?:\w+://)?(?:\[[0-9a-fA-F:%.]+\]|[^\s:\[\]/]+):(\d+)", item)
         if not match:
-            raise ValueError(f'"{item}" is no host:port. Write something like {item.partition(":")[0] or "host"}:9092.')
+            raise ValueError(
+                f'"{item}" is not a host:port. Write something like {item.partition(":")[0] or "host"}:9092.'
+            )
         if not 0 < int(match[1][:6]) < 65536:
             raise ValueError(f'"{item}" has no port from 1 to 65535.')
 
@@ -116,13 +120,13 @@ def servers(name: str, value: list[str]) -> None:
 def replication_factor(name: str, value: int) -> None:
     """A number of replicas, or -1."""
     if value != -1 and value < 1:
-        raise ValueError(f"{value} is no number of replicas. Write 1 or more, or -1 for the broker's default.")
+        raise ValueError(f"{value} is not a number of replicas. Write 1 or more, or -1 for the broker's default.")
 
 
 def partitions(name: str, value: int) -> None:
     """A number of partitions, or -1."""
     if value != -1 and value < 1:
-        raise ValueError(f"{value} is no number of partitions. Write 1 or more, or -1 for the broker's default.")
+        raise ValueError(f"{value} is not a number of partitions. Write 1 or more, or -1 for the broker's default.")
 
 
 def did_you_mean(key: str, known: Iterable[str]) -> str | None:

@@ -64,9 +64,9 @@ def configure(
         ValueError: there is no such level or style.
     """
     if level.upper() not in (*LEVELS, "WARNING"):
-        raise ValueError(f'"{level}" is no log level. Write one of {", ".join(LEVELS)}.')
+        raise ValueError(f'"{level}" is not a log level. Write one of {", ".join(LEVELS)}.')
     if style not in _STYLES:
-        raise ValueError(f'"{style}" is no log style. Write text or json.')
+        raise ValueError(f'"{style}" is not a log style. Write text or json.')
     handler = _Handler(stream or sys.stderr)
     handler.setFormatter(_STYLES[style]())
     handler.addFilter(_Naming(name))

@@ -232,7 +232,7 @@ class Registry:
 
     def _check(self, name: str, labels: Iterable[str], kind: Kind) -> None:
         if not _NAME.fullmatch(name):
-            raise ValueError(f'"{name}" is no name of a metric. Write it in snake case, with its unit.')
+            raise ValueError(f'"{name}" is not the name of a metric. Write it in snake case, with its unit.')
         if (kind == "counter") != name.endswith("_total"):
             raise ValueError(f"The metric {name} is a {kind}: names of counters end in _total, and no others.")
         for label in labels:

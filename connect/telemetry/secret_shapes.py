@@ -100,7 +100,7 @@ _USER_AND_PASSWORD: Final = re.compile(r"(?:\A|[\s\"'=(,:;])[\w$#]+/(\S+)\Z", re
 
 _VARIABLES: Final = re.compile(r"([\"']?)(?:\$\{[^}:]*:[^}]*\})+\1")
 
-# -----BEGIN EC PRIVATE KEY-----   Certificates and public keys are no secrets.
+# -----BEGIN EC PRIVATE KEY-----   Certificates and public keys are not secrets.
 _PEM_BEGINNING: Final = re.compile(r"-----BEGIN [a-z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----", _FLAGS)
 _PEM_END: Final = re.compile(r"-----END [a-z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----", _FLAGS)
 

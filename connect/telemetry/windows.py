@@ -115,7 +115,7 @@ class Growth:
         self._count = 0
 
     def take(self, value: float | Buckets) -> None:
-        """The total as it is now, of a counter or a histogram. A smaller one means that counting began anew."""
+        """The total as it is now, of a counter or a histogram. A smaller one means that counting started over."""
         if not isinstance(value, Buckets):
             grown, self._total = value - self._total, value
             if grown > 0:
@@ -143,7 +143,7 @@ class Rate:
         self._seen: deque[tuple[float, float]] = deque()
 
     def update(self, total: float) -> None:
-        """Tell the total as it is now. A smaller one than before means that counting began anew."""
+        """Tell the total as it is now. A smaller one than before means that counting started over."""
         if self._seen and total < self._seen[-1][1]:
             self._seen.clear()
         self._seen.append((self._clock(), total))

@@ -34,7 +34,7 @@ class Context:
     """See `connect.api.connector.ConnectorContext`.
 
     Attributes:
-        reconfigure: whether the connector asked for its task configurations to be made anew.
+        reconfigure: whether the connector asked for its task configurations to be recomputed.
         error: what it raised from a thread of its own.
     """
 

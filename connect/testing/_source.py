@@ -67,7 +67,7 @@ class SourceRun(PluginRun[SourceConnector, SourceTask, "_Task"]):
         self._offsets.set(self._run.name, list(offsets))
 
     def reconfigure(self) -> None:
-        """Ask the connector for task configurations anew, and run those. See `reconfiguration_requested`."""
+        """Ask the connector for task configurations again, and run those. See `reconfiguration_requested`."""
         self._stop_tasks()
         self._start_tasks()
 
@@ -165,7 +165,7 @@ class SourceRun(PluginRun[SourceConnector, SourceTask, "_Task"]):
 
     @property
     def reconfiguration_requested(self) -> bool:
-        """Whether the connector asked for its task configurations to be made anew."""
+        """Whether the connector asked for its task configurations to be recomputed."""
         return self._run.context.reconfigure
 
     @property

@@ -57,7 +57,7 @@ class Turns:
         """One turn of the thread.
 
         Raises:
-            Blocked: it did not come back within so many seconds.
+            Blocked: it did not come back within this many seconds.
             RuntimeError: the thread has ended before.
         """
         if self.ended and not self._running:

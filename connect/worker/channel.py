@@ -33,17 +33,17 @@ _NOT_TAKEN = "The other end of the control pipe does not read."
 def cut(words: str, most: int = MOST) -> str:
     """The words, fit to be sent; of what is longer its beginning and its end, where a trace has its error.
 
-    An error may quote all that somebody wanted to write, and what is no text.
+    An error may quote all that somebody wanted to write, and what is not text.
     """
     if len(words) > most:
         half = most // 2
         words = f"{words[:half]}\n[... {len(words) - 2 * half:,} characters are left out ...]\n{words[-half:]}"
-    # Half of a surrogate pair is how Python has a byte of a file's name that is no text.
+    # Half of a surrogate pair is how Python has a byte of a file's name that is not text.
     return words if words.isascii() else words.encode("utf-8", "backslashreplace").decode()
 
 
 class Garbled(Exception):
-    """What came through a control pipe is no message: plug-in code wrote to it, or said what cannot be said."""
+    """What came through a control pipe is not a message: plug-in code wrote to it, or said what cannot be said."""
 
 
 class Channel:
@@ -123,7 +123,7 @@ class Channel:
 
         Raises:
             EOFError: the other end is closed.
-            Garbled: what came is no message.
+            Garbled: what came is not a message.
         """
         while True:
             message = self._take()
@@ -136,7 +136,7 @@ class Channel:
 
         Raises:
             EOFError: the other end is closed; messages that came before were yielded first.
-            Garbled: what came is no message.
+            Garbled: what came is not a message.
         """
         self._fill()
         while (message := self._take()) is not None:

@@ -92,7 +92,7 @@ class Control:
         return self._lease.until
 
     def wait(self, seconds: float) -> None:
-        """Wait so long, or until the worker wants something else.
+        """Wait this long, or until the worker wants something else.
 
         Raises:
             Stopping: the task is to end.
@@ -103,13 +103,13 @@ class Control:
         self.check()
 
     def sleep(self, seconds: float) -> None:
-        """Wait so long, whatever else the worker wants, but raise `Stopping` at once."""
+        """Wait this long, whatever else the worker wants, but raise `Stopping` at once."""
         with self._changed:
             self._changed.wait_for(lambda: self.stopping, seconds)
         self.check()
 
     def pause_for(self, seconds: float) -> None:
-        """Wait so long, and then for the lease, before something is tried again. Raises `Stopping`."""
+        """Wait this long, and then for the lease, before something is tried again. Raises `Stopping`."""
         self.sleep(seconds)
         self.await_lease()
 

@@ -1,4 +1,4 @@
-"""The loop of a task that an engine runs: it watches, passes on what the worker wants, and tells how far the engine is.
+"""The loop of a task that an engine runs: it watches, passes on what the worker wants, and reports the engine's progress.
 
 The engine moves the records (see `connect.api.engine`); this process holds the lease for it and answers for it.
 """

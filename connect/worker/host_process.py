@@ -75,7 +75,7 @@ class Host:
         send_logs(channel, self._redactor, spec.log_level, spec.log_levels)
 
     def run(self) -> None:
-        """Answer calls, for ever."""
+        """Answer calls, forever."""
         threading.Thread(target=self._read, name="control", daemon=True).start()
         while True:
             call = self._calls.get()

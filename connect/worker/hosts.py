@@ -48,7 +48,7 @@ class HostListener(Protocol):
     """Told what connectors say of themselves. Called from the host's reading thread."""
 
     def reconfigure(self, connector: str) -> None:
-        """The connector wants its task configurations made anew."""
+        """The connector wants its task configurations recomputed."""
 
     def connector_failed(self, connector: str, summary: str, trace: str, kind: ErrorKind) -> None:
         """The connector raised an error by itself, or its own process died under it."""
@@ -253,7 +253,7 @@ class _Host:
             except (EOFError, OSError):
                 break
             except Garbled as error:
-                garbled = f"wrote what is no message to its control pipe: {cut(str(error), 300)}. It was ended."
+                garbled = f"wrote what is not a message to its control pipe: {cut(str(error), 300)}. It was ended."
                 break
             try:
                 self._take(message)

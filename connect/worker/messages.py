@@ -367,7 +367,7 @@ class Answer(Message, frozen=True):
 
 
 class Reconfigure(Message, frozen=True):
-    """A connector asks for its task configurations to be made anew."""
+    """A connector asks for its task configurations to be recomputed."""
 
     connector: str
 

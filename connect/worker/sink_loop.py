@@ -100,7 +100,7 @@ class SinkLoop(Loop):
             return f"put refuses the {len(held)} records that it got: {self._refusal}"
         if self.partitions.paused_by_task and lag > 0:
             return f"{lag} records wait and the task has paused their partitions"
-        # The end of a partition may be markers of transactions, which are no records: only what came since counts.
+        # The end of a partition may be markers of transactions, which are not records: only what came since counts.
         return f"{lag} records wait" if lag > max(0, self._lag_seen[1]) else ""
 
     # The loop.

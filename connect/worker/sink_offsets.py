@@ -29,7 +29,7 @@ class SinkOffsets:
             self._first = {**batch.first_offsets(), **self._first}
 
     def nothing_in_hand(self) -> None:
-        """What is put next are no records."""
+        """What is put next are not records."""
         self._after = {}
 
     def taken(self) -> None:

@@ -187,7 +187,7 @@ class TaskProcess:
         except EOFError:
             return False
         except Garbled as error:
-            self._ends_for(f"wrote what is no message to its control pipe: {cut(str(error), 300)}.")
+            self._ends_for(f"wrote what is not a message to its control pipe: {cut(str(error), 300)}.")
             return False
         return True
 

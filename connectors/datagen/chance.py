@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 def seeded(*seeds: object) -> Random:
-    """Chance that begins anew for each combination of seeds."""
+    """Chance that starts over for each combination of seeds."""
     text = "/".join(map(str, seeds)).encode()
     return Random(int.from_bytes(hashlib.blake2b(text, digest_size=8).digest()))  # noqa: S311 - made-up data, no secret
 

@@ -58,7 +58,7 @@ class Fraction:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """Numbers that go on from row to row, and begin anew behind `restart`.
+    """Numbers that go on from row to row, and start over behind `restart`.
 
     Attributes:
         start: the lowest, or with a negative step the highest.

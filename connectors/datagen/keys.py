@@ -35,18 +35,18 @@ def _quickstart(name: str, value: Any) -> None:
 
 def _finite(name: str, value: Any) -> None:
     if not math.isfinite(value) or value < 0:
-        raise ValueError(f"{value} is no rate. Write records a second, or 0 for no limit.")
+        raise ValueError(f"{value} is not a rate. Write records a second, or 0 for no limit.")
 
 
 def _share(name: str, value: Any) -> None:
     if not 0 <= value <= 1:
-        raise ValueError(f"{value} is no share. Write a number from 0 to 1, such as 0.05.")
+        raise ValueError(f"{value} is not a share. Write a number from 0 to 1, such as 0.05.")
 
 
 def _headers(name: str, value: Any) -> None:
     for each in value:
         if each not in OWN_HEADERS and not each.partition("=")[0].strip():
-            raise ValueError(f'"{each}" is no header. Write name=text, or one of {", ".join(OWN_HEADERS)}.')
+            raise ValueError(f'"{each}" is not a header. Write name=text, or one of {", ".join(OWN_HEADERS)}.')
         if each not in OWN_HEADERS and "=" not in each:
             raise ValueError(f'"{each}" has no text. Write {each}=text, or one of {", ".join(OWN_HEADERS)}.')
 
@@ -60,7 +60,9 @@ def _moment(written: str) -> int | None:
     try:
         read = dt.datetime.fromisoformat(written)
     except ValueError:
-        raise ValueError(f'"{written}" is no time. Write 2026-01-31T12:00:00Z, or milliseconds since 1970.') from None
+        raise ValueError(
+            f'"{written}" is not a time. Write 2026-01-31T12:00:00Z, or milliseconds since 1970.'
+        ) from None
     return timestamp_ms(read)
 
 
@@ -232,7 +234,7 @@ class DatagenOptions(
         try:
             return path.read_text(encoding="utf-8"), key
         except (OSError, ValueError) as error:
-            why = error.strerror if isinstance(error, OSError) else "it is no text in UTF-8"
+            why = error.strerror if isinstance(error, OSError) else "it is not text in UTF-8"
             raise ConfigError(key, f'cannot be read: "{path}": {why}. Name a file that every worker has.') from error
 
     def key_field(self) -> str:

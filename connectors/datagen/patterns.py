@@ -200,7 +200,7 @@ class _Reader:
                 self._take()
                 high = self._one()
                 if len(high) != 1 or high < low:
-                    raise ValueError(f'"{self._text}": "{low}-{high}" is no range of characters.')
+                    raise ValueError(f'"{self._text}": "{low}-{high}" is not a range of characters.')
                 found += "".join(map(chr, range(ord(low), ord(high) + 1)))
             else:
                 found += low

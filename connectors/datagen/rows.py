@@ -109,7 +109,7 @@ class Rows:
         return None, Values(items, self.schema)
 
     def alive(self, runs: Sequence[range]) -> list[bool] | None:
-        """Which records are no tombstones; None for all of them."""
+        """Which records are not tombstones; None for all of them."""
         if not self._tombstones:
             return None
         found: list[bool] = []

@@ -210,7 +210,7 @@ class _Said:
         decided = any(name in self._found and name in self._used for name in ("options", "regex"))
         for name in self._found:
             if name not in _KNOWN:
-                raise Problem(f'{self.path}: "{name}" is no property of data. There are {", ".join(_KNOWN)}.')
+                raise Problem(f'{self.path}: "{name}" is not a property of data. There are {", ".join(_KNOWN)}.')
             if name not in self._used and not decided:
                 raise Problem(f'{self.path}: "{name}" is not for {self._avro.kind}.')
 

@@ -57,7 +57,7 @@ class Ledger:
             raise ConnectError(f'Cannot read the ledger "{self.path}": {error.strerror}.') from error
         except (ValueError, KeyError, TypeError) as error:
             raise ConnectError(
-                f'"{self.path}" is no ledger of this sink. If it is something else, move it away; '
+                f'"{self.path}" is not a ledger of this sink. If it is something else, move it away; '
                 "if it was damaged, restore it together with its file."
             ) from error
 

@@ -12,7 +12,7 @@ from itertools import accumulate, pairwise
 
 from connect import ConnectError
 
-#: Their lines mean nothing without the file's beginning, or they are no encodings of text.
+#: Their lines mean nothing without the file's beginning, or they are not encodings of text.
 NOT_BY_LINE = frozenset({"iso2022_kr", "idna", "raw-unicode-escape"})
 
 
@@ -23,7 +23,7 @@ class Encoding:
     Attributes:
         codec: Python's name of the encoding, with its byte order.
         line_feed, carriage_return: as bytes of the encoding.
-        mark: the byte order mark that a file may begin with; it is no part of the first line.
+        mark: the byte order mark that a file may begin with; it is not a part of the first line.
         marked: the mark tells the byte order, so the file's first bytes have to be seen.
         shifts: bytes mean one thing or another by what came before. Every line starts afresh.
     """
@@ -84,7 +84,9 @@ def encoding(name: str) -> Encoding:
         codec = codecs.lookup(name).name
         ends = "\r\n".encode(codec)
     except (LookupError, UnicodeError):
-        raise ValueError(f'"{name}" is no known text encoding. Examples: UTF-8, UTF-16, ISO-8859-1, cp1252.') from None
+        raise ValueError(
+            f'"{name}" is not a known text encoding. Examples: UTF-8, UTF-16, ISO-8859-1, cp1252.'
+        ) from None
     wide = {"utf-16": 2, "utf-32": 4}.get(codec[:6])
     if codec in {"utf-16", "utf-32"}:
         return Encoding(codec, bytes(wide or 1), bytes(wide or 1), marked=True)

@@ -113,7 +113,7 @@ class Tail:
         if size < self._position or (
             size > self._position and os.pread(self._descriptor, len(self._head), 0) != self._head
         ):
-            log.warning('"%s" was cut short or written anew: reading it from the beginning.', self._path)
+            log.warning('"%s" was cut short or rewritten: reading it from the beginning.', self._path)
             self._begin(self._descriptor)
             return True
         return size > self._position
@@ -171,7 +171,7 @@ class Tail:
                 position, head = 0, None
                 log.warning('"%s" is another file than it was: reading it from the beginning.', self._path)
         if not _fits(descriptor, position, head):
-            log.warning('"%s" was cut short or written anew: reading it from the beginning.', self._path)
+            log.warning('"%s" was cut short or rewritten: reading it from the beginning.', self._path)
             position = 0
         self._begin(descriptor, position)
 

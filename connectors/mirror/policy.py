@@ -92,7 +92,7 @@ POLICIES: Final[dict[str, type[DefaultPolicy]]] = {
 
 
 def is_cycle(policy: Policy, topic: str, target: str) -> bool:
-    """Whether a topic was copied from the target, directly or round about: it would go round for ever."""
+    """Whether a topic was copied from the target, directly or round about: it would go round forever."""
     source = policy.source(topic)
     if source is None:
         return False

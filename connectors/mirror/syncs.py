@@ -75,7 +75,7 @@ class SyncHistory:
         return len(self._upstream)
 
     def add(self, upstream: int, downstream: int) -> None:
-        """Take a newer sync. One that goes back means that a topic was made anew: what was known counts no more."""
+        """Take a newer sync. One that goes back means that a topic was recreated: what was known counts no more."""
         if self._upstream and (upstream < self._upstream[-1] or downstream < self._downstream[-1]):
             self._upstream.clear()
             self._downstream.clear()

@@ -95,7 +95,7 @@ class TopicSync:
         return changed
 
     def sync_acls(self) -> int:
-        """Let those read copies who may read the originals. How many ACLs were made anew."""
+        """Let those read copies who may read the originals. How many ACLs were recreated."""
         if not self._has_acls:
             return 0
         try:

@@ -298,9 +298,9 @@ def _json(response: Any) -> dict[str, Any]:
     try:
         found = orjson.loads(response.content)
     except (orjson.JSONDecodeError, requests.RequestException, urllib3.exceptions.HTTPError) as error:
-        raise ApiError(f"X answered with something that is no JSON: {error}.", Kind.HTTP, "malformed") from error
+        raise ApiError(f"X answered with something that is not JSON: {error}.", Kind.HTTP, "malformed") from error
     if not isinstance(found, dict):
-        raise ApiError("X answered with something that is no object of JSON.", Kind.HTTP, "malformed")
+        raise ApiError("X answered with something that is not an object of JSON.", Kind.HTTP, "malformed")
     return found
 
 

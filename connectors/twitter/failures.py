@@ -78,7 +78,7 @@ def of_answer(what: str, status: int, problem: Mapping[str, Any], reset: float |
     def error(message: str, kind: Kind, cause: str) -> ApiError:
         made = ApiError(message, kind, cause, status=status, problem=problem, reset=reset)
         if status in (401, 402, 403):
-            # By its cause the restart policy knows that this is mended elsewhere, and tries it slowly.
+            # By its cause the restart policy knows that this is fixed elsewhere, and tries it slowly.
             made.__cause__ = PermissionError(message)
         return made
 

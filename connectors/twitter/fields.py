@@ -141,7 +141,7 @@ def check(key: str, names: list[str]) -> None:
         if name in known:
             continue
         if not _NAME.fullmatch(name):
-            raise ValueError(f'"{name}" is no name of a field. Write names in lower case, or all.')
+            raise ValueError(f'"{name}" is not the name of a field. Write names in lower case, or all.')
         if meant := difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.85):
             raise ValueError(f'"{name}" is unknown. Did you mean {meant[0]}?')
 

@@ -47,7 +47,7 @@ _NETWORK: Final = "Network"
 def _address(name: str, value: str) -> None:
     parts = urlsplit(value)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-        raise ValueError("is no address. Write https://api.x.com.")
+        raise ValueError("is not an address. Write https://api.x.com.")
     if parts.username or parts.password:
         raise ValueError("must not hold a user or a password.")
 
@@ -62,7 +62,7 @@ def _users(name: str, values: list[str]) -> None:
 def _user_ids(name: str, values: list[str]) -> None:
     for value in values:
         if value and not (value.isascii() and value.isdigit() and len(value) <= 19):
-            raise ValueError(f'"{value}" is no id of a user, which is a number such as 2244994945.')
+            raise ValueError(f'"{value}" is not the id of a user, which is a number such as 2244994945.')
 
 
 def _excludes(name: str, values: list[str]) -> None:
@@ -75,7 +75,7 @@ def start_id(value: str) -> int | None:
     """Behind which id reading begins where there is no offset; None: as far back as the API goes.
 
     Raises:
-        ValueError: it is no beginning.
+        ValueError: it is not a beginning.
     """
     if value in (EARLIEST, ""):
         return None
@@ -85,7 +85,7 @@ def start_id(value: str) -> int | None:
         moment = dt.datetime.fromisoformat(value)
     except ValueError:
         raise ValueError(
-            f'"{value}" is no beginning. Write earliest, latest or a time such as 2026-01-31T12:00:00Z.'
+            f'"{value}" is not a beginning. Write earliest, latest or a time such as 2026-01-31T12:00:00Z.'
         ) from None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=dt.UTC)

@@ -106,7 +106,7 @@ class Backlog:
         return bool(self._pages)
 
     def forget(self) -> None:
-        """Begin the reading anew, from what was given last."""
+        """Begin the reading again, from what was given last."""
         self._pages, self._size, self._token, self._oldest = [], 0, None, None
         self._started, self._turned, self._empty = False, self.position.until is None, 0
 

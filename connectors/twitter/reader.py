@@ -27,7 +27,7 @@ _GOOD_S: Final = 5.0
 class StreamReader(threading.Thread):
     """Keeps a connection, and puts lines into the inbox with the word of every connection and disconnection.
 
-    A connection that ends is made anew at once; further tries wait, see `Backoff`, until one has held for some seconds.
+    A connection that ends is recreated at once; further tries wait, see `Backoff`, until one has held for some seconds.
     While the inbox is full nothing is read: X then disconnects us in the end.
 
     Args:

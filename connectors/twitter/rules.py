@@ -48,7 +48,7 @@ def configured(options: TwitterOptions) -> list[Rule]:
     found: dict[str, Rule] = {}
     for rule in rules:
         if problem := _problem(rule.value):
-            raise ConfigError(rule.key, f'"{_short(rule.value)}" is no rule: {problem}.')
+            raise ConfigError(rule.key, f'"{_short(rule.value)}" is not a rule: {problem}.')
         found.setdefault(rule.value, rule)
     return list(found.values())
 

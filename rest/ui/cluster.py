@@ -40,7 +40,7 @@ class Cluster(ABC):
 
     @abstractmethod
     async def ask(self, method: str, *path: str, body: object = None, **query: str | list[str]) -> Answer:
-        """Send one request. Each part of the path is quoted. An answer that refuses is no exception."""
+        """Send one request. Each part of the path is quoted. An answer that refuses is not an exception."""
 
     async def expanded(self) -> Answer:
         """All connectors: their states, configurations and, where workers tell it, what is measured."""

@@ -133,9 +133,9 @@ async def _configure(request: Request, cluster: Cluster, name: str, written: str
     try:
         config = json.loads(written)
         if not isinstance(config, dict):
-            raise ValueError("it is no object of keys and values")
+            raise ValueError("it is not an object of keys and values")
     except ValueError as error:
-        return await _shown(request, name, _Said(f"This is no configuration in JSON: {error}", config=written))
+        return await _shown(request, name, _Said(f"This is not a configuration in JSON: {error}", config=written))
     answer = await cluster.validate({**config, "name": name})
     findings = {} if answer.refused else _findings(answer)
     if not answer.refused and not findings:
@@ -150,7 +150,7 @@ async def _set_offsets(request: Request, cluster: Cluster, name: str, written: s
     try:
         offsets = json.loads(written)
     except ValueError as error:
-        return await _shown(request, name, _Said(f"These are no offsets in JSON: {error}", offsets=written))
+        return await _shown(request, name, _Said(f"These are not offsets in JSON: {error}", offsets=written))
     answer = await cluster.ask("PATCH", "connectors", name, "offsets", body={"offsets": offsets})
     if answer.refused:
         return await _shown(request, name, _Said(answer.message, answer.status, offsets=written))

@@ -26,7 +26,7 @@ _templates = Environment(
 
 
 def page(template: str, *, status: int = 200, **values: Any) -> Response:
-    """A page as an answer. Every value is text to it: what stands in a configuration or a trace is no markup."""
+    """A page as an answer. Every value is text to it: what stands in a configuration or a trace is not markup."""
     text = _templates.get_template(template).render(**values)
     return Response(text, status, HEADERS, media_type="text/html; charset=utf-8")
 

@@ -24,7 +24,7 @@ DONE: Final = {
     "configure": "The new configuration is stored; the tasks start with it.",
     "create": "The connector is there; its tasks start.",
     "set-offsets": "The offsets are set. Resume the connector to go on from there.",
-    "reset-offsets": "The offsets are forgotten. Resume the connector to begin anew.",
+    "reset-offsets": "The offsets are forgotten. Resume the connector to start over.",
     "replay": "The dead letters are written again.",
 }
 _TITLES: Final = {401: "Log in", 403: "Not allowed", 404: "Not found"}
@@ -53,7 +53,7 @@ def path_of(name: str, *parts: str) -> str:
 
 
 def to(path: str, done: str) -> Response:
-    """After a change the browser gets the page anew: to load it again repeats nothing. `done`: of `DONE`."""
+    """After a change the browser gets the page again: to load it again repeats nothing. `done`: of `DONE`."""
     return RedirectResponse(f"{path}?done={done}", 303)
 
 

@@ -1,4 +1,4 @@
-"""Handing batches to a sink task, in an executor: again after a pause, and asking what is durable until it says."""
+"""Delivers batches to a sink task in an executor: repeats what failed, and waits until all is durable."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ log = logging.getLogger(__name__)
 
 
 class Delivery(SinkDelivery):
-    """The puts and pre_commits of one sink task, which wait until they are done. Called from one thread.
+    """The puts and pre_commits of one sink task; each waits until it is done. Called from one thread.
 
     Args:
         plan: see there.
         number: of the sink task.
-        task: made, not started.
-        mine: the chain with its error policy, dead letters.
+        task: not started yet.
+        mine: the converters and transformations with their error policy, and the dead letters.
 
     Attributes:
-        written: records that puts took.
-        refusals: how often the task said that it cannot do something now.
+        written: records that were put.
+        refusals: how often the task raised RetriableError.
 
     Raises:
-        ConfigError: puts are to be halved, and the task does not say that it can bear it.
+        ConfigError: puts are to be halved, and the task does not declare that it supports that.
     """
 
     def __init__(self, plan: WritePlan, number: int, task: SinkTask, mine: Resources) -> None:
@@ -56,10 +56,10 @@ class Delivery(SinkDelivery):
         return self._put_rows - self.given_up
 
     def put(self, batch: SinkBatch) -> Refused | None:
-        """Put a batch, as often as the task says that it may work later: nothing of it is refused then.
+        """Put a batch, again as long as the task raises RetriableError: it has taken nothing of it then.
 
         Raises:
-            ConnectError: it does not, and where.
+            ConnectError: the task failed; says at which records.
         """
         self._put_rows += len(batch)
         refused = self._put_once(batch)
@@ -70,17 +70,17 @@ class Delivery(SinkDelivery):
         return None
 
     def put_nothing(self) -> None:
-        """Give the task its turn, for work that waits for its time."""
+        """Put an empty batch, for the task's work by the clock."""
         self.put(NO_RECORDS)
 
     def ask(self, offsets: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int] | RetriableError:
-        """Ask the task up to where all is durable.
+        """Ask the task up to which offsets everything is durable.
 
         Args:
-            offsets: for each partition the offset after the last record that was handed over.
+            offsets: for each partition the offset after the last record that was put.
 
         Returns:
-            what the task says; or why it cannot say now.
+            the task's offsets; or why it cannot give them now.
         """
         self.settle()
         self.commit_wanted = False
@@ -93,7 +93,7 @@ class Delivery(SinkDelivery):
         return durable
 
     def wait_for(self, error: RetriableError, what: str) -> None:
-        """Wait before the task is asked again, as long as it wants. Spark ends the process when nobody waits for it."""
+        """Wait before the next attempt, as long as the task asked. Spark ends the process when nobody waits for it."""
         self.refusals += 1
         log.warning("%s: %s Trying again in %.3g s; nothing is lost.", self._plan.connector, error, self.wait)
         name = type(self.task).__qualname__
@@ -102,14 +102,14 @@ class Delivery(SinkDelivery):
         self._alive.pause(self.wait)
 
     def waits_no_more(self) -> None:
-        """Take the note back that `wait_for` made."""
+        """Remove the note that `wait_for` made."""
         if self._waits:
             progress_files.waiting(self._plan.progress_folder, self._number, "")
             self._waits = False
 
     @contextmanager
     def within(self, what: str) -> Iterator[None]:
-        """Have an error of the task say where it came from, unless it does so itself."""
+        """Add to an error of the task where it came from, unless it says so itself."""
         try:
             yield
         except (ConfigError, RecordError, UnwrittenError, Orphaned):
@@ -124,7 +124,7 @@ class Delivery(SinkDelivery):
 
 
 def quietly(step: Callable[[], None]) -> None:
-    """Do a step of which an error changes nothing any more: it is logged."""
+    """Do a step whose error no longer matters: it is only logged."""
     try:
         step()
     except Exception as error:  # plug-ins raise anything

@@ -1,4 +1,4 @@
-"""What executors need to run a connector's sink task: `WritePlan`; and the keys of the connector that concern it."""
+"""`WritePlan`: what executors need to run a connector's sink task; and the connector's keys for it."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ FLUSH_WITHIN_S = 10.0
 
 @dataclass(frozen=True)
 class WritePlan:
-    """One connector's writing. Travels pickled to executors; its configurations hold secrets and are never shown.
+    """How one connector writes. Travels pickled to executors; its configurations hold secrets and are never shown.
 
     Attributes:
         connector: its name.
         task: its sink task's class, "module:Class".
-        folder: its plug-in's folder, None where it is installed.
+        folder: its plug-in's folder; None if it is installed as a package.
         task_config, connector_config, worker_config: configurations, with secrets filled in.
         plugin_path: folders in which converters and transformations are looked up.
         lease_file: where the task's process says up to when it holds its lease (`spark_sink.lease_file`); "" where
             there is none. Looked at where it can be seen: on that process's machine.
-        progress_folder: on the driver's machine, for how far the writing is: see `progress_files`; "" for none.
-        flush_within: seconds for which `pre_commit` may keep the same records back before the write fails.
-        rows: what the rows are.
+        progress_folder: a folder on the driver's machine for `progress_files`; "" for none.
+        flush_within: seconds for which `pre_commit` may hold back the same records before the write fails.
+        rows: the form of the rows.
     """
 
     connector: str
@@ -44,13 +44,13 @@ class WritePlan:
     rows: Rows = field(default_factory=RawRows)
 
     def key(self) -> str:
-        """The same for two plans that say the same, and only for these."""
+        """Equal for two plans with equal content, and only for these."""
         said = json.dumps(asdict(self), sort_keys=True)
         return hashlib.sha256(said.encode()).hexdigest()
 
 
 class FlushOptions(settings.Options):
-    """The keys of a sink connector on Spark that concern its writing."""
+    """The keys of a sink connector on Spark for its writing."""
 
     flush_within = settings.Long(
         "sink.flush.timeout.ms",

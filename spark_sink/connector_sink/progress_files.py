@@ -1,4 +1,4 @@
-"""What one write did, and how far the writing of a query is, in files on the driver's machine.
+"""Files on the driver's machine that say what one write did, and how far a query has written.
 
 Whoever commits the micro-batches writes them. PySpark 4.2 has no way of its own for that: a writer reports no metrics,
 accumulators do not reach it, and `commit` runs in a process of its own. Executors on the same machine also write what
@@ -18,12 +18,12 @@ _WAITING: Final = "waiting-"
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The records of one topic partition that a write took; all are durable, or as dead letters, or were skipped.
+    """The records of one topic partition in one write; each is durable, or a dead letter, or was skipped.
 
     Attributes:
-        topic, partition: where they were consumed.
+        topic, partition: of the records.
         first, next: the first one's offset, and the one after the last.
-        records: how many.
+        records: their number.
     """
 
     topic: str
@@ -38,12 +38,12 @@ class Tally:
     """Counted records.
 
     Attributes:
-        read: that came.
-        written: that a put took.
-        known: that the target had already, by what `open` answered.
-        errors: given up.
-        skipped: of these, those that were tolerated.
-        dead_letters: written to the dead letter topic.
+        read: records consumed.
+        written: records put.
+        known: records that the target had already, by the offsets that `open` returned.
+        errors: records that failed.
+        skipped: failed records that errors.tolerance let pass.
+        dead_letters: records written to the dead letter topic.
         retries: operations that were tried again.
     """
 
@@ -74,12 +74,12 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far the writing is since the folder was made.
+    """Progress of the writing since the folder was created.
 
     Attributes:
         tally: of all micro-batches that were committed.
         topics: that were read.
-        waiting: why a write does not move, one line; empty when none waits, or it is elsewhere.
+        waiting: why a write waits, one line; empty when none does, or it runs on another machine.
     """
 
     tally: Tally = field(default_factory=Tally)
@@ -88,7 +88,7 @@ class Progress:
 
 
 def read(folder: str) -> Progress:
-    """How far it is by what stands there."""
+    """Read the progress."""
     totals = _totals(Path(folder))
     waiting = ""
     for file in sorted(Path(folder).glob(f"{_WAITING}*")):
@@ -113,7 +113,7 @@ def committed(folder: str, done: list[Done]) -> None:
 
 
 def waiting(folder: str, number: int, why: str) -> None:
-    """Say what a write waits for; nothing when it waits no more."""
+    """Note what a write waits for; an empty text when it no longer waits."""
     path = Path(folder)
     if not folder or not path.is_dir():
         return

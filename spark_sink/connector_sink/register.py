@@ -1,4 +1,4 @@
-"""Makes a connector's sink task something that Spark can write to: `register_writer`."""
+"""`register_writer`: makes a connector's sink task a format that Spark writes to."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ def register_writer(spark: Any, plan: WritePlan) -> str:
     """Register a sink for streams of raw rows (`raw_rows.RAW_SCHEMA`): `df.writeStream.format(name)`.
 
     Each Spark task runs one sink task, numbered as it is. A DataFrame is brought to as few partitions as the connector
-    may have tasks by `df.coalesce(tasks.max)`, which keeps the order of records. The connector's dead letter topic is
-    there already.
+    may have tasks by `df.coalesce(tasks.max)`, which keeps the order of records. The connector's dead letter topic
+    has to exist.
 
     Args:
         spark: a SparkSession, also one of Spark Connect.

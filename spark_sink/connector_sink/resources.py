@@ -1,4 +1,4 @@
-"""What a Python worker of Spark keeps from one write of a connector to the next, and whether it may go on at all."""
+"""What a Python worker of Spark keeps from one write of a connector to the next, and whether it may still write."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _LEASE_S: Final = 0.05
 
 
 class Orphaned(ConnectError):
-    """Spark's processes are gone; nobody would learn of what is written."""
+    """Spark's processes have ended, so nobody would learn what is written."""
 
 
 class Alive:
-    """Whether this Python worker still works for somebody who holds the connector's lease.
+    """Checks that this Python worker still works for a task that holds the connector's lease.
 
-    Spark kills the Python worker of a task that it ends, so a wait needs no other end than that. Only a worker whose
-    Spark was killed itself has to notice by itself: its parent is another process then.
+    Spark kills the Python worker of a task that it ends, which also ends a wait. Only a worker whose Spark was killed
+    has to notice that itself: its parent process changes then.
 
     Args:
         lease_file: see `WritePlan`.
@@ -43,7 +43,7 @@ class Alive:
         self._lease_file = lease_file
 
     def check(self) -> None:
-        """Return when the next write may begin: it waits while the lease is over (P3). Raises Orphaned."""
+        """Wait until the lease is held, then return (P3). Raises Orphaned."""
         self._look()
         while self._lease_file and lease_is_over(self._lease_file):
             time.sleep(_LEASE_S)
@@ -54,7 +54,7 @@ class Alive:
             raise Orphaned("The Spark process that this Python worker belonged to is gone: it writes nothing more.")
 
     def pause(self, seconds: float) -> None:
-        """Wait so long, and then as `check` does. Raises Orphaned."""
+        """Wait this long, then as `check`. Raises Orphaned."""
         until = time.monotonic() + seconds
         while (left := until - time.monotonic()) > 0:
             time.sleep(min(left, _LOOK_S))
@@ -65,8 +65,8 @@ class Alive:
 class Resources:
     """A connector's converters and transformations, and the producer of its dead letters.
 
-    Not its sink task: Spark hands the writes of one task now to this process and now to that (tried: they alternate
-    strictly), and there is one instance of a task at a time (P3).
+    Not its sink task: Spark alternates between processes for the writes of one task (seen in practice), and only one
+    instance of a task may exist at a time (P3).
 
     Args:
         plan: see there.
@@ -75,8 +75,8 @@ class Resources:
     Attributes:
         chain: bytes -> values -> transformations.
         error_outputs: writes dead letters, where there are any.
-        most: at most so many records are put at once.
-        alive: for whatever waits.
+        most: the most records of one put.
+        alive: checked by everything that waits.
 
     Raises:
         ConfigError: a class or a setting is wrong.
@@ -94,14 +94,14 @@ class Resources:
 
     @property
     def keeps_nothing(self) -> bool:
-        """Whether the chain remembers nothing of the records that it has seen: then it serves the next write as well.
+        """Whether the chain keeps no state of the records that it has seen, and so can serve the next write.
 
-        A write that fails is repeated, and a transformation that remembers (Deduplicate) would drop its records then.
+        A failed write is repeated, and a transformation with state (Deduplicate) would drop its records then.
         """
         return all(step.apply_one is None for step in self.chain.steps)
 
     def close(self) -> None:
-        """Release what they hold; what goes wrong is logged."""
+        """Release everything; errors are logged."""
         for close in (self.chain.close, self.error_outputs.close):
             try:
                 close()
@@ -113,7 +113,7 @@ _kept: dict[tuple[str, int], Resources] = {}
 
 
 def take(plan: WritePlan, number: int) -> Resources:
-    """What a write needs: kept or made anew. The caller gives it back or closes it."""
+    """The resources of a write: kept ones, or new ones. The caller gives them back or closes them."""
     now = time.monotonic()
     for key in [key for key, resources in _kept.items() if now - resources.used > _IDLE_S]:
         _kept.pop(key).close()
@@ -121,7 +121,7 @@ def take(plan: WritePlan, number: int) -> Resources:
 
 
 def give_back(plan: WritePlan, number: int, resources: Resources) -> None:
-    """Keep what a write that went well needed for the next one, if it can serve that."""
+    """Keep the resources of a successful write for the next one, if they can serve it."""
     if not resources.keeps_nothing:
         resources.close()
         return

@@ -1,4 +1,4 @@
-"""Rows, as they cross to the writing side of a query, and batches of records.
+"""Turns the rows of a query's writing side into batches of records.
 
 A raw row is a record as it lies in Kafka, see `RAW_COLUMNS`. The columns of a batch are decoded from Arrow when they
 are read.
@@ -26,11 +26,11 @@ Batches = Callable[[Any], Iterator[SinkBatch]]
 
 
 class Rows(ABC):
-    """What rows are, and how records are made of them. Travels to the executors with the plan: a frozen dataclass."""
+    """The form of the rows, and how they become records. Travels to the executors with the plan: a frozen dataclass."""
 
     @abstractmethod
     def check(self, columns: Sequence[str]) -> None:
-        """Raise ConnectError unless rows may have these columns."""
+        """Check the columns of the rows. Raises ConnectError."""
 
     @abstractmethod
     def chain(
@@ -40,15 +40,15 @@ class Rows(ABC):
         connector: Mapping[str, str],
         pause: Callable[[float], None],
     ) -> Chain:
-        """What is done with the batches before they are put. Arguments and errors as of `sink_chain`."""
+        """The converters and transformations for the batches. Arguments and errors as in `sink_chain`."""
 
     @abstractmethod
     def batches(self, number: int, most: int) -> Batches:
-        """What makes batches of the rows of one write.
+        """A maker of batches for one write.
 
         Args:
             number: of the Spark task.
-            most: records of a batch.
+            most: the most records of a batch.
         """
 
 
@@ -76,7 +76,7 @@ class RawRows(Rows):
 
 
 def batches(rows: Any, most: int) -> Iterator[SinkBatch]:
-    """The records of a pyarrow.RecordBatch of raw rows, in order, at most so many at once."""
+    """The records of a pyarrow.RecordBatch of raw rows, in order, in batches of bounded size."""
     for start in range(0, rows.num_rows, most):
         yield _batch(rows.slice(start, most))
 
@@ -113,7 +113,7 @@ def _deferred(items: Any) -> Column[Any]:
 
 
 def _headers(items: Any, n: int) -> Column[Any]:
-    """Pairs of key and bytes, None for a record without any, as a consumer has them."""
+    """Headers as a consumer returns them: pairs of key and bytes; None for a record without headers."""
     if items.null_count == n:
         return Constant(None, n)
 
@@ -129,7 +129,7 @@ def _headers(items: Any, n: int) -> Column[Any]:
 
 
 class Order:
-    """Sees that the offsets of each topic partition ascend within one write.
+    """Checks that the offsets of each topic partition ascend within one write.
 
     A query that shuffles rows would write an older record over a newer one.
     """

@@ -1,4 +1,4 @@
-"""PySpark's side of the writing: what runs in executors, and what the driver does when all of them are done."""
+"""The data source writer of PySpark: what runs in executors, and what the driver does when all are done."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ T = TypeVar("T")
 
 
 class Written(WriterCommitMessage):
-    """What a Spark task tells the driver."""
+    """A Spark task's message to the driver."""
 
     def __init__(self, done: Done) -> None:
         self.done = done
 
 
 class WriteFailed(ConnectError):
-    """A Spark task could not write its rows. One line; the trace stands before it, without secrets."""
+    """A Spark task could not write its rows. One line, behind the trace; without secrets."""
 
 
 class SinkWriter(DataSourceStreamArrowWriter):
@@ -52,7 +52,7 @@ class SinkWriter(DataSourceStreamArrowWriter):
         self._plan = plan
 
     def write(self, iterator: Iterator[Any]) -> Written:
-        """Have the sink task take the rows, and return when they are durable."""
+        """Deliver the rows to the sink task, and return when they are durable."""
         plan = self._plan
         context = TaskContext.get()
         number = 0 if context is None else context.partitionId()
@@ -60,20 +60,20 @@ class SinkWriter(DataSourceStreamArrowWriter):
         return Written(in_executor(lambda: write(plan, number, iterator), *configs))
 
     def commit(self, messages: list[Any], batchId: int) -> None:  # noqa: N803 - PySpark's
-        """Check that the micro-batch is whole, and note what it wrote."""
+        """Check that the micro-batch is complete, and note what it wrote."""
         check_whole(self._plan.connector, messages, batchId)
         progress_files.committed(self._plan.progress_folder, [message.done for message in messages])
 
     def abort(self, messages: list[Any], batchId: int) -> None:  # noqa: N803 - PySpark's
-        """Nothing is to be taken back: what was written of the micro-batch will be written again."""
+        """Do nothing: what was written of the micro-batch will be written again."""
 
 
 def check_whole(connector: str, messages: Sequence[Any], batch: int) -> None:
-    """Raises ConnectError unless every Spark task of a micro-batch is done, and each partition was one task's."""
+    """Raise ConnectError unless every Spark task of a micro-batch is done, and one task wrote each partition."""
     missing = sum(message is None for message in messages)
     if missing:
         raise ConnectError(
-            f'Connector "{connector}": {missing} tasks of micro-batch {batch} do not say that they are done.'
+            f'Connector "{connector}": {missing} tasks of micro-batch {batch} have not reported that they are done.'
         )
     times = Counter(TopicPartition(span.topic, span.partition) for message in messages for span in message.done.spans)
     if twice := [partition for partition, count in times.items() if count > 1]:
@@ -84,7 +84,7 @@ def check_whole(connector: str, messages: Sequence[Any], batch: int) -> None:
 
 
 def in_executor(work: Callable[[], T], *configs: Mapping[str, str]) -> T:
-    """Work, log as executors do, and raise what goes wrong in one line: nothing has these configurations' secrets."""
+    """Run a function with an executor's logging, and raise its error in one line; logs and errors have no secrets."""
     redactor = Redactor()
     for config in configs:
         redactor.remember(value for key, value in config.items() if names_a_secret(key))
@@ -98,7 +98,7 @@ def in_executor(work: Callable[[], T], *configs: Mapping[str, str]) -> T:
 
 
 def _failed(error: Exception, redactor: Redactor) -> ConnectError:
-    """What is raised in place of an error, in one line; of the same kind where a restart would change nothing."""
+    """The error to raise in place of another, in one line; of the same kind where a restart would change nothing."""
     if isinstance(error, ConfigError):
         return ConfigError(error.key, redactor.redact(" ".join(error.message.split())))
     kind = "" if isinstance(error, ConnectError) else f"{type(error).__name__}: "
@@ -107,14 +107,14 @@ def _failed(error: Exception, redactor: Redactor) -> ConnectError:
 
 
 class _Trace(Exception):
-    """The trace of an error, as text: the cause of one that is raised elsewhere."""
+    """The trace of an error as text, as the cause of the error that is raised in its place."""
 
     def __str__(self) -> str:
         return f"\n{self.args[0]}"
 
 
 class _ToStderr(logging.StreamHandler[TextIO]):
-    """Logs as executors do, without the secrets of the plan that is at work."""
+    """Logs to where executors log, without the secrets of the current plan."""
 
     def __init__(self, redactor: Redactor) -> None:
         super().__init__(sys.stderr)

@@ -1,4 +1,4 @@
-"""One write: a connector's sink task, from its start to its stop, takes the rows of one Spark task of a micro-batch."""
+"""One write: a connector's sink task, from start to stop, writes the rows of one Spark task of a micro-batch."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _PAUSED_S: Final = 0.1
 
 
 def write(plan: WritePlan, number: int, rows: Iterable[Any]) -> Done:
-    """Have the connector's task take rows, and return when all of them are durable.
+    """Deliver rows to the connector's task, and return when all of them are durable.
 
     Args:
         plan: see there.
@@ -41,7 +41,7 @@ def write(plan: WritePlan, number: int, rows: Iterable[Any]) -> Done:
         rows: pyarrow.RecordBatches of the plan's rows.
 
     Raises:
-        ConnectError: they cannot be written; says where and why. Nothing of the write counts then.
+        ConnectError: they cannot be written; says where and why. The whole write does not count then.
     """
     filled = (batch for batch in rows if batch.num_rows)
     first = next(filled, None)
@@ -63,7 +63,7 @@ def write(plan: WritePlan, number: int, rows: Iterable[Any]) -> Done:
 class Write:
     """The life of one sink task. Called from one thread: `take` for each of Spark's batches, then `finish`.
 
-    Used as a context: the task is started at its beginning, and closed and stopped at its end, if it started.
+    A context manager: starts the task; at the end closes and stops a task that was started.
 
     Args:
         plan, number: see `write`.
@@ -103,10 +103,10 @@ class Write:
             quietly(lambda: self._task.close(opened))
         quietly(self._life.end)
 
-    # The owner of the partitions, see `connect.delivery.context.PartitionOwner`.
+    # As a `connect.delivery.context.PartitionOwner`.
 
     def committed(self, partitions: Sequence[TopicPartition]) -> Offsets:
-        """What the query's checkpoint has, which the consumer group is told of: all before this micro-batch."""
+        """The offsets of the query's checkpoint, which the consumer group follows: all before this micro-batch."""
         return {partition: self._begins[partition] for partition in partitions if partition in self._begins}
 
     def rewind(self, offsets: Offsets) -> None:
@@ -125,7 +125,7 @@ class Write:
     # The write.
 
     def take(self, rows: Any) -> None:
-        """Put the records of a pyarrow.RecordBatch of the plan's rows.
+        """Put the records of one pyarrow.RecordBatch.
 
         Raises:
             ConnectError: a record cannot be written, or records are out of order.
@@ -145,10 +145,10 @@ class Write:
                 self._delivery.ask(self._next)
 
     def finish(self) -> Done:
-        """Wait until everything that was taken is durable, and say what there was.
+        """Wait until everything that was put is durable, and return what was written.
 
         Raises:
-            ConfigError: the task keeps records back: it would do so again, so it is not to be restarted.
+            ConfigError: the task holds back records. It would do so again, so a restart is no use.
         """
         pause, longest = _ASK_S
         seen, until = None, 0.0
@@ -170,7 +170,7 @@ class Write:
             self._delivery.put_nothing()
 
     def _open(self, batch: SinkBatch) -> None:
-        """Open the partitions that are new to the task, and learn what the target has of them already."""
+        """Open partitions that are new to the task, and learn which of their records the target has already."""
         begin = {partition: at for partition, at in batch.first_offsets().items() if partition not in self.assignment}
         if not begin:
             return
@@ -183,8 +183,8 @@ class Write:
                 self._known[partition] = offset
                 if offset < begin[partition]:
                     log.info(
-                        "%s: the target of %s would go on at %d, the query is at %d. What lies between was dropped by"
-                        " compaction or is no record; or the target has lost it.",
+                        "%s: the target of %s would continue at %d, the query is at %d. What lies between was dropped"
+                        " by compaction or is not a record; or the target has lost it.",
                         *(self._plan.connector, said([partition]), offset, begin[partition]),
                     )
 
@@ -208,13 +208,13 @@ class Write:
         return batch.take(new)
 
     def _await_resumed(self, batch: SinkBatch) -> None:
-        """Hand no records of a paused partition over; empty puts give the task its turn."""
+        """Hold back the records of paused partitions; meanwhile put empty batches."""
         while self._paused and self._paused.intersection(batch.first_offsets()):
             self._resources.alive.pause(_PAUSED_S)
             self._delivery.put_nothing()
 
     def _behind(self, durable: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
-        """For partitions of which not everything is durable, the offset from which it is not."""
+        """For partitions with records that are not durable, the offset of the first such record."""
         at = {
             partition: durable.get(partition, self._known.get(partition, self._first[partition]))
             for partition in self._next
@@ -224,7 +224,7 @@ class Write:
     def _kept_back(self, behind: Mapping[TopicPartition, int]) -> str:
         partitions = ", ".join(f"{said([partition])} from offset {behind[partition]}" for partition in sorted(behind))
         return (
-            f"{type(self._task).__qualname__} cannot run on Spark as it is: it keeps records back, and there each"
+            f"{type(self._task).__qualname__} cannot run on Spark as it is: it holds back records, and there each"
             " micro-batch has to be durable. Write engine=worker; or have the task write everything where"
             " context.one_batch says so; or, if it only needs longer, raise sink.flush.timeout.ms. Its pre_commit has"
             f" said for {self._plan.flush_within:g} s that this is not durable: {partitions}."

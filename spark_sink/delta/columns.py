@@ -1,4 +1,4 @@
-"""Columns that a row has beside its value's fields: where the record was consumed, and its key."""
+"""Columns of a row beside its value's fields: where the record was consumed, and its key."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from connect.data.values import GroupedValues, Values
 from connect.errors import ConfigError
 from spark_sink.table_settings import UPSERT, TableOptions
 
-#: The columns of values and keys that are no structs.
+#: The columns of values and keys that are not structs.
 VALUE: Final = "value"
 KEY: Final = "key"
 
@@ -23,7 +23,7 @@ _TIMESTAMP: Final = logical.TIMESTAMP.as_optional()
 
 
 def metadata_types(options: TableOptions) -> dict[str, Schema]:
-    """The types of columns with where a record was consumed."""
+    """The types of the columns that say where a record was consumed."""
     types = {"topic": STRING, "partition": INT32, "offset": INT64, "timestamp": _TIMESTAMP}
     return {name: types[what].as_optional() for what, name in options.metadata if what in types}
 
@@ -32,8 +32,8 @@ class MoreColumns:
     """Adds columns to the values of batches for one table.
 
     Attributes:
-        pk: the columns that make the key of an upsert. From the record's key they may be known with the first record
-            only.
+        pk: the columns that make the key of an upsert. If they come from the record's key, they may be known only with
+            the first record.
     """
 
     def __init__(self, options: TableOptions) -> None:
@@ -42,9 +42,9 @@ class MoreColumns:
         self._from_key = options.mode == UPSERT and options.pk_from_key
 
     def of(self, batch: SinkBatch) -> tuple[Values, Mapping[int, str]]:
-        """The batch's values with the columns, and the rows that cannot have them.
+        """The batch's values with these columns, and the rows that cannot have them.
 
-        With deletes, a record without a value becomes a row of its key alone; else it stays null.
+        With deletes, a record without a value becomes a row of its key alone; otherwise it stays null.
 
         Raises:
             ConfigError: records have keys from which no column can be made.
@@ -151,7 +151,7 @@ _NOTHING: Final = Schema.struct({})
 
 
 def _by_presence(rows: Sequence[int], group: Values) -> list[tuple[Sequence[int], Values]]:
-    """A group's values and its nulls, apart."""
+    """The values of a group, and its nulls, separately."""
     if group.struct_columns is not None:
         return [(rows, group)]
     there = [item is not None for item in group.to_list()]
@@ -167,13 +167,13 @@ def _by_presence(rows: Sequence[int], group: Values) -> list[tuple[Sequence[int]
 def _no_clash(rows: Sequence[int], clashes: Sequence[set[str]], problems: dict[int, str]) -> None:
     for row, clash in zip(rows, clashes, strict=True):
         if clash:
-            why = f'it has a field "{min(clash)}", which metadata.columns gives another meaning. Name that column anew.'
+            why = f'it has a field "{min(clash)}", which metadata.columns gives another meaning. Rename that column.'
             problems.setdefault(row, why)
 
 
 @lru_cache(maxsize=100)
 def _struct(schema: Schema, added: tuple[tuple[str, Schema], ...], first: int) -> Schema:
-    """With further fields, the first few of them before those that are there."""
+    """With further fields: the first few go before the existing ones, the rest behind."""
     new = dict(added)
     return Schema.struct({**dict(added[:first]), **{field.name: field.schema for field in schema.fields}, **new})
 

@@ -1,7 +1,7 @@
-"""Compaction and vacuum on schedule, beside the writing of rows: in a thread of its own, with the table opened anew.
+"""Compaction and vacuum on schedule, beside the writing: in a thread and with a table object of its own.
 
-Neither changes what the table contains, so nothing depends on who does it. What comes into conflict with a writer is
-given up, and done the next time.
+Neither changes what the table contains, so it does not matter who does it. Maintenance that conflicts with a writer is
+given up until the next time.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ log = logging.getLogger(__name__)
 
 
 class Maintenance:
-    """Looks after tables.
+    """Compacts and vacuums tables when they are due.
 
     Args:
         storage: options of the tables' storage.
-        compaction_s, vacuum_s: seconds between two times; 0 for never.
-        retention_hours: how long vacuum keeps what older versions need.
+        compaction_s, vacuum_s: the interval in seconds; 0 for never.
+        retention_hours: vacuum keeps the files that versions of these last hours need.
     """
 
     def __init__(self, storage: Mapping[str, str], compaction_s: float, vacuum_s: float, retention_hours: int) -> None:
@@ -33,7 +33,7 @@ class Maintenance:
         self._thread: threading.Thread | None = None
 
     def after_commit(self, uri: str) -> None:
-        """Rows were written to a table: do what is due. Returns at once."""
+        """Start what is due for a table, after rows were written to it. Returns at once."""
         due = self._schedule.due(uri)
         if not due or (self._thread is not None and self._thread.is_alive()):
             return
@@ -42,7 +42,7 @@ class Maintenance:
         self._thread.start()
 
     def join(self, seconds: float) -> None:
-        """Wait so long for what is under way. What is not done then ends with the process, and does no harm."""
+        """Wait at most this long for running maintenance. What still runs then ends with the process, without harm."""
         if self._thread is not None:
             self._thread.join(seconds)
 
@@ -51,7 +51,7 @@ class Maintenance:
             try:
                 self._works[work](uri)
             except Exception as error:  # deltalake raises anything
-                log.warning("Table %s was not looked after this time: %s", uri, str(error).partition("\n")[0])
+                log.warning("Maintenance of table %s failed this time: %s", uri, str(error).partition("\n")[0])
 
     def _compact(self, uri: str) -> None:
         from deltalake import DeltaTable
@@ -60,7 +60,7 @@ class Maintenance:
         done = DeltaTable(uri, storage_options=self._storage or None).optimize.compact()
         if done["numFilesRemoved"]:
             log.info(
-                "Table %s: %d files joined into %d in %.1f s.",
+                "Table %s: compacted %d files into %d in %.1f s.",
                 uri,
                 done["numFilesRemoved"],
                 done["numFilesAdded"],
@@ -76,7 +76,7 @@ class Maintenance:
         )
         if files:
             log.info(
-                "Table %s: %d files deleted that no version of the last %d hours needs.",
+                "Table %s: deleted %d files that no version of the last %d hours needs.",
                 uri,
                 len(files),
                 self._retention_hours,

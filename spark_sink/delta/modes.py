@@ -1,4 +1,4 @@
-"""Three ways in which rows get into a table: appended, in place of partitions, or merged by their keys."""
+"""The three ways of writing rows to a table: append, overwrite of partitions, and merge by key."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Offsets = Mapping[TopicPartition, int]
 
 
 def append(table: Table, rows: pa.Table, offsets: Offsets) -> None:
-    """Add rows. Errors of all three as `Table.commit`."""
+    """Append rows. All three raise as `Table.commit`."""
     from deltalake import write_deltalake
 
     table.commit(
@@ -27,7 +27,7 @@ def append(table: Table, rows: pa.Table, offsets: Offsets) -> None:
 
 
 def overwrite(table: Table, rows: pa.Table, where: str | None, offsets: Offsets) -> None:
-    """Put rows in the place of those for which a condition holds; without one, of those in the same partitions."""
+    """Replace the rows for which a condition holds; without a condition, those of the same partitions."""
     from deltalake import write_deltalake
 
     condition = where or _same_partitions(table, rows)
@@ -47,15 +47,15 @@ def upsert(
     columns: frozenset[str] | None,
     offsets: Offsets,
 ) -> None:
-    """Let the newest row of each key be its row in the table; where that is a deletion, none.
+    """Merge: the newest row of each key replaces the table's; a deletion removes it.
 
     Args:
-        table: where.
+        table: to write to.
         rows: with all columns of the table.
         origins: where they come from, see `Part`.
         keys: the columns that make the key.
-        columns: those that records have; the others keep what is in them. None for all.
-        offsets: of the commit.
+        columns: those that the records have; the others keep their values. None for all.
+        offsets: committed with the rows.
     """
     newest = _newest(rows.select(list(keys)), origins)
     rows, deleted = rows.take(newest), origins.column("deleted").take(newest)
@@ -84,9 +84,9 @@ def upsert(
 
 
 def _newest(keys: pa.Table, origins: pa.Table) -> pa.Array:
-    """The row of each key that counts, ascending.
+    """The number of the winning row of each key, ascending.
 
-    Within a partition of a topic it is the last, between them that with the latest timestamp.
+    Within a partition of a topic the last row wins, between partitions that with the latest timestamp.
     """
     names = keys.column_names
     numbered = keys

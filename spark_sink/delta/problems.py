@@ -1,4 +1,4 @@
-"""What deltalake raises, in one line: what, where, what to do."""
+"""Errors of deltalake in one line: what failed, where, and what to do."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ _COLORS: Final = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def is_missing(error: BaseException) -> bool:
-    """Whether a TableNotFoundError says no more than that there is no table yet: it is raised for much else as well."""
+    """Whether a TableNotFoundError means that there is no table yet: deltalake raises it for much else as well."""
     text = str(error)
     return not (_DENIED.search(text) or _SCHEME.search(text))
 
 
 def is_beyond(error: BaseException) -> bool:
-    """Whether a CommitFailedError says that deltalake does not know what the table needs, rather than of a conflict."""
+    """Whether a CommitFailedError means that the table needs what deltalake lacks, rather than a conflict."""
     return _FEATURE.search(str(error)) is not None
 
 
 def table_error(error: BaseException, uri: str, doing: str) -> ConnectError:
-    """The error to raise: a `RetriableError` where trying again may help.
+    """Translate an error: into a `RetriableError` where trying again may help.
 
     Args:
-        error: what was raised; chain it.
+        error: what deltalake raised. The caller chains it.
         uri: of the table.
-        doing: what was tried, such as "be written".
+        doing: what failed, in the passive: "be written".
     """
     text = _COLORS.sub("", str(error))
     start = f"Table {uri} could not {doing}: "
@@ -57,9 +57,9 @@ def table_error(error: BaseException, uri: str, doing: str) -> ConnectError:
             " there."
         )
     if scheme := _SCHEME.search(text):
-        return ConnectError(f'{start}"{scheme[1]}" is no storage that is known. Write a path, or s3://, az://, gs://.')
+        return ConnectError(f'{start}"{scheme[1]}" is not a supported storage. Write a path, or s3://, az://, gs://.')
     if _NO_FOLDER.search(text):
-        return ConnectError(f"{start}part of the path is no folder. Check the key table.")
+        return ConnectError(f"{start}part of the path is not a folder. Check the key table.")
     if _PASSES.search(text):
         return RetriableError(f"{start}{_first_line(text)}")
     if _FEATURE.search(text):
@@ -68,7 +68,7 @@ def table_error(error: BaseException, uri: str, doing: str) -> ConnectError:
 
 
 def _first_line(text: str) -> str:
-    # What follows may be a preview of the rows.
+    # What follows may be a preview of rows.
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     causes = [line.lstrip("↳ ") for line in lines if line.startswith("↳")]  # "Generic S3 error" alone says little
     line = ": ".join([*lines[:1], *causes])[:_LONGEST].strip() or "no reason was given"

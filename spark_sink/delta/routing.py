@@ -1,4 +1,4 @@
-"""Which table a record goes to, and the other way round: the tables that a configuration has filled."""
+"""Which table a record goes to, and which tables a configuration has filled."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NAME: Final = re.compile(PART_OF_A_NAME)
 def by_table(
     batch: SinkBatch, template: str, field: str | None
 ) -> tuple[list[tuple[str, Sequence[int]]], dict[int, str]]:
-    """The rows of each table, and why others have none. Records without a value and so without a field are in neither.
+    """The rows of each table, and why other rows have none. Records without a value are in neither.
 
     Args:
         batch: of any topics.
@@ -52,7 +52,7 @@ def by_table(
 
 
 def tables_of(template: str, storage: Mapping[str, str]) -> list[str]:
-    """The addresses of all tables whose names a template can have given. Raises ConnectError."""
+    """The addresses of all existing tables that match a template. Raises ConnectError."""
     found = [""]
     for at, segment in enumerate(template.split("/")):
         joint = "/" if at else ""
@@ -79,7 +79,7 @@ _MISSING: Final = _Missing()
 
 
 def _texts_at(values: Values, path: Sequence[str]) -> list[Any]:
-    """The field of each struct as text; `_MISSING` where there is none, None for a record without a value."""
+    """The field of each struct as text; `_MISSING` where it is missing, None for a record without a value."""
     texts: list[Any] = [None] * len(values)
     for rows, group in values.groups():
         held = group.struct_columns
@@ -104,7 +104,7 @@ def _text_at(item: Any, path: Sequence[str]) -> Any:
 
 
 def _folders(parent: str, storage: Mapping[str, str]) -> list[str]:
-    """The names of the folders in a folder; none if it is not there."""
+    """The names of the folders in a folder; none if it does not exist."""
     from deltalake.exceptions import TableNotFoundError
     from deltalake.fs import DeltaStorageHandler
     from pyarrow import fs

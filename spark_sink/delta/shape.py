@@ -1,7 +1,7 @@
 """The columns of one table, and how they grow so that records fit: what the user allows and what deltalake can change.
 
-Rows are made strictly (`connect.data.tables`). Only when some do not fit is it asked what they would need; what is not
-allowed then makes a record unfit, and an unfit record changes nothing.
+Rows are made strictly (`connect.data.tables`). Only for values that do not fit does it find out what they would need. A
+record that needs what is not allowed is unfit, and an unfit record changes nothing.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ class Fit:
 
 
 class Shape:
-    """The columns of a table, those included that it will have once the rows that wait are written.
+    """The columns of a table, including those that the waiting rows will add.
 
     Args:
         policy: what the user allows.
         schema: what the table has; None when there is none yet, and then everything is allowed.
-        told: types of columns that are not for records to say: where their values come without a schema, too.
+        told: types of columns that do not depend on the records, whose values may come without a schema.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Shape:
         self._told = told
 
     def found(self, schema: Schema) -> None:
-        """The table has these columns now, for somebody made or changed it. Ours that are still to come stay.
+        """Take over the columns of a table that was created or changed. Columns that the waiting rows will add stay.
 
         Raises:
             SchemaError: rows that wait cannot be written to such a table.
@@ -75,11 +75,14 @@ class Shape:
         if planned is not None and planned != schema and planned.fields:
             verdict = Evolution(_PLANNED, schema).judge(Values([{}], planned))
             if verdict.mismatches:
-                raise SchemaError(f"It was changed, and rows that wait do not fit it: {verdict.mismatches[0].reason}")
+                raise SchemaError(
+                    "Another writer changed it, and rows that wait to be written do not fit it: "
+                    + verdict.mismatches[0].reason
+                )
             self.schema = verdict.target
 
     def fit(self, values: Values) -> Fit:
-        """The rows of these values. The shape grows where the policy allows it."""
+        """Make rows of these values. The shape grows where the policy allows it."""
         from connect.data.tables import Unfit, rows_of
 
         everything = range(len(values))
@@ -128,7 +131,7 @@ class Shape:
         return Fit(rows, kept, [Mismatch(row, why) for row, why in sorted(unfit.items())])
 
     def _tell_ignored(self, needed: Schema, grown: Schema) -> None:
-        """Name fields that are left out, the first time; from then on no batch is looked through for them."""
+        """Log the fields that are left out, once; later batches are not searched for them."""
         ignored = [each for each in _paths(needed) if each not in set(_paths(grown))]
         if ignored and self._policy.ignore_unknown:
             names = ", ".join(".".join(each) for each in ignored)
@@ -136,7 +139,7 @@ class Shape:
             self._lenient = self._respells = True
 
     def _as_told(self, needed: Schema) -> Schema:
-        """With the types of columns that are told, as far as the table does not have them yet."""
+        """Add the told types of the columns that the table does not have yet."""
         known = set() if self.schema is None else {field.name for field in self.schema.fields}
         fields = {field.name: field.schema for field in needed.fields}
         return Schema.struct(fields | {name: self._told[name] for name in fields.keys() & self._told.keys() - known})
@@ -144,14 +147,14 @@ class Shape:
     def _grown(self, needed: Schema, refused: list[str]) -> Schema:
         from connect.data.tables import schema_of_table, table_schema
 
-        # What a table does not keep (names of structs, defaults) is not planned either.
+        # A table does not keep names of structs and defaults, so they are not planned.
         needed = schema_of_table(table_schema(needed))
         return _changed(self.schema or Schema.struct({}), needed, (), lambda change: self._may(change, refused))
 
     def _may(self, change: Change, refused: list[str]) -> bool:
         why = _not_for_delta(change, exists=self._exists)
         if why is None and isinstance(change, AddField) and self._differs_in_case(change):
-            why = f'the table has "{change.path[-1]}" in other letters, and Delta tells no capitals from small ones'
+            why = f'the table has "{change.path[-1]}", and Delta does not tell upper from lower case'
         if not self._exists:
             if why is None:
                 return True
@@ -166,7 +169,7 @@ class Shape:
         return any(field.name.casefold() == change.path[-1].casefold() for field in beside.fields)
 
 
-_NOTHING: Final = "none of its fields has a value that tells its type, so there is no column to write."
+_NOTHING: Final = "none of its fields has a value that tells its type, so no column can be made of it."
 
 
 def _not_for_delta(change: Change, *, exists: bool) -> str | None:
@@ -181,14 +184,14 @@ def _not_for_delta(change: Change, *, exists: bool) -> str | None:
     if isinstance(change, AddField):
         names = [change.path[-1], *_names(change.schema)]
         if (wrong := odd_name(names)) is not None:
-            return f'"{wrong}" can be no column of a Delta table without column mapping; ReplaceField renames fields'
+            return f'"{wrong}" cannot be a column of a Delta table without column mapping; ReplaceField renames fields'
     return None
 
 
 def spelled_as(schema: Schema | None, values: Values) -> Values:
-    """Structs with the names of their fields as a table spells them: Delta tells no capitals from small letters.
+    """Structs whose fields are spelt as in the table: Delta does not tell upper from lower case.
 
-    The same values if there is nothing to change. What is within structs keeps its names.
+    Returns the same values if nothing changes. Fields of nested structs keep their names.
     """
     names = {} if schema is None else {field.name.casefold(): field.name for field in schema.fields}
     groups = [(rows, _respelled(names, group)) for rows, group in values.groups()]
@@ -254,7 +257,7 @@ def _names(schema: Schema) -> list[str]:
 
 
 def _changed(was: Schema, now: Schema, path: Path, may: Callable[[Change], bool]) -> Schema:
-    """`was` with those of the changes to `now` that may be; `was` itself if there are none."""
+    """`was` with the allowed changes towards `now`; `was` itself if there are none."""
     if was is now or was == now:
         return was
     if was.type is Type.STRUCT and now.type is Type.STRUCT:

@@ -1,14 +1,14 @@
-"""One Delta table as a place for rows and the offsets that they come from, in the same commit.
+"""One Delta table, which takes rows and their offsets in the same commit.
 
 Delta's log keeps for an application id the highest version it has written (the action `txn`). For each topic partition
 there are two such ids:
 
     connect/<connector>/<topic>-<partition>          the offset after the last record that is in the table
-    connect/<connector>/<topic>-<partition>/owner    a number that grows whenever a task takes the partition over
+    connect/<connector>/<topic>-<partition>/owner    a number that grows whenever a task takes over the partition
 
-Every commit carries both. Two commits with an application id in common conflict unless the second was made by somebody
-who has seen the first (Delta's protocol, held by deltalake's conflict check): so an owner who was replaced cannot add a
-row any more, however late its commit comes. It has to look again, and then sees that the partition is not its own.
+Every commit carries both. Two commits with an application id in common conflict unless the second writer has seen the
+first (Delta's protocol, held by deltalake's conflict check): so a replaced owner cannot add a row any more, however
+late its commit comes. It has to look again, and then sees that it does not own the partition.
 
 deltalake is imported when a table is opened, not before.
 """
@@ -36,19 +36,21 @@ UNKNOWN: Final = -1
 
 
 class Conflict(Exception):
-    """Another writer's commit came before ours, and ours depends on what it changed: look again."""
+    """Another writer committed first, and our commit depends on what it changed: look again."""
 
 
 def given_up(uri: str, conflict: Conflict | None) -> RetriableError:
-    """What to raise when others have come before all the time."""
-    return RetriableError(f"Table {uri}: other writers came before, {TRIES} times in a row. The last time: {conflict}")
+    """The error to raise when other writers committed first each time."""
+    return RetriableError(
+        f"Table {uri}: other writers committed first, {TRIES} times in a row. The last conflict: {conflict}"
+    )
 
 
 class Table:
-    """A table that may not exist yet.
+    """A Delta table, which may not exist yet.
 
     Args:
-        uri: a path, or an address that deltalake knows.
+        uri: a path, or a URL that deltalake supports.
         connector: its name; the table's offsets are its own.
         storage: options of the storage.
     """
@@ -66,11 +68,11 @@ class Table:
 
     @property
     def exists(self) -> bool:
-        """Whether it was there when it was last looked at."""
+        """Whether the table existed at the last look."""
         return self._table is not None
 
     def look(self) -> bool:
-        """Open the table, or see what is new in it. Says whether it exists.
+        """Open the table, or read what is new in it. Returns whether it exists.
 
         Raises:
             RetriableError: its storage does not answer.
@@ -116,7 +118,7 @@ class Table:
 
     @property
     def version(self) -> int:
-        """The version that was last seen."""
+        """The last version seen."""
         return int(self._there.version())
 
     def offset(self, partition: TopicPartition) -> int | None:
@@ -127,14 +129,14 @@ class Table:
     # Writing.
 
     def create(self, columns: pa.Schema, partition_by: Iterable[str], properties: Mapping[str, str]) -> None:
-        """Create the table, unless somebody else has done so before.
+        """Create the table, unless another writer already has.
 
-        Errors as `look`, and Conflict when somebody does so at the same time.
+        Raises as `look`, and Conflict when another writer creates it at the same time.
         """
         from deltalake import DeltaTable
         from deltalake.exceptions import CommitFailedError
 
-        # Of Delta's own properties only those that deltalake knows: others would promise what it does not keep.
+        # Only those of Delta's properties that deltalake knows: it would not keep the promise of others.
         own = {key: value for key, value in properties.items() if key.startswith("delta.")}
         others = {key: value for key, value in properties.items() if key not in own}
         try:
@@ -156,7 +158,7 @@ class Table:
         self.look()
 
     def claim(self, partitions: Iterable[TopicPartition]) -> None:
-        """Take partitions over: what an earlier owner of theirs still has under way is refused from now on.
+        """Take over partitions: from now on, commits of their earlier owners are refused.
 
         Errors as `look`.
         """
@@ -174,18 +176,18 @@ class Table:
         raise given_up(self.uri, conflict)
 
     def expect_nobody(self, partitions: Iterable[TopicPartition]) -> None:
-        """There is no table yet to take these partitions over in: whoever writes first will own them."""
+        """Note partitions to take over in a table that does not exist yet: whoever writes first will own them."""
         self._claims.update(dict.fromkeys(partitions, 0))
 
     def forget(self, partitions: Iterable[TopicPartition]) -> None:
-        """These partitions are no longer ours."""
+        """Forget partitions that this task no longer owns."""
         for partition in partitions:
             self._claims.pop(partition, None)
 
     def check_owned(self, partitions: Iterable[TopicPartition]) -> None:
-        """Raise FencedError if somebody else has taken over one of these partitions since we did.
+        """Raise FencedError if another task has taken over one of these partitions since this one did.
 
-        Those that were not taken over in this table are with the next commit.
+        Partitions not yet taken over in this table are taken over by the next commit.
         """
         self._planned = {}
         for partition in partitions:
@@ -202,27 +204,27 @@ class Table:
     def commit(
         self, write: Callable[[DeltaTable, CommitProperties], object], offsets: Mapping[TopicPartition, int]
     ) -> None:
-        """Have something written together with offsets.
+        """Commit a write together with offsets.
 
-        What was seen of the table by `look` is what the commit is based on; call `check_owned` for it before.
+        The commit is based on what `look` saw last; call `check_owned` on that first.
 
         Raises:
-            Conflict: another writer came before: `look` and decide anew.
-            RetriableError: the storage does not answer. Whether the commit was made can be seen in `offset`.
+            Conflict: another writer committed first: `look` and decide again.
+            RetriableError: the storage does not answer. `offset` tells whether the commit was made.
             ConnectError: the table cannot be written.
         """
         self._commit(lambda properties: write(self._there, properties), offsets, offsets)
 
     def commit_offsets(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Put down offsets without rows. Errors as `commit`."""
+        """Commit offsets without rows. Raises as `commit`."""
         self.commit(lambda _, properties: self._empty_commit(properties), offsets)
 
     def add_columns(self, columns: pa.Schema, partitions: Iterable[TopicPartition]) -> None:
-        """Give the table these columns; of a struct that it has, the fields that are new. Errors as `commit`.
+        """Add columns, and new fields to existing structs. Raises as `commit`.
 
         Args:
-            columns: the new ones, and structs with new fields.
-            partitions: for whose rows; they have to be ours.
+            columns: new columns, and structs with new fields.
+            partitions: whose rows need them; this task has to own them.
         """
         from deltalake import write_deltalake
 
@@ -236,16 +238,16 @@ class Table:
         log.info("Table %s has new columns: %s.", self.uri, ", ".join(columns.names))
 
     def allow_null(self, column: str, partitions: Iterable[TopicPartition]) -> None:
-        """Let a column that is required hold null. Errors and `partitions` as `add_columns`."""
+        """Make a required column nullable. `partitions` and errors as in `add_columns`."""
         self._commit(
             lambda properties: self._there.alter.drop_column_not_null(column, commit_properties=properties),
             partitions,
             {},
         )
-        log.info('Table %s takes null in column "%s" from now on.', self.uri, column)
+        log.info('Table %s: column "%s" is nullable from now on.', self.uri, column)
 
     def alter_offsets(self, offsets: Mapping[TopicPartition, int | None]) -> None:
-        """Set offsets as a user wants them, and let no task that is still writing come after."""
+        """Set the offsets that a user asked for, and fence all tasks that still write."""
         wanted = {partition: UNKNOWN if offset is None else offset for partition, offset in offsets.items()}
         conflict: Conflict | None = None
         for _ in range(TRIES):
@@ -259,7 +261,7 @@ class Table:
             return
         raise given_up(self.uri, conflict)
 
-    # Inside.
+    # Internals.
 
     @property
     def _there(self) -> DeltaTable:

@@ -1,7 +1,7 @@
 """DeltaSinkTask: topics into Delta tables by the worker itself, with neither Spark nor a JVM.
 
 Rows wait in memory and are written by `pre_commit`, with the offsets they come from in the same commit of the table
-(see `spark_sink.delta.table`): nothing is lost and nothing repeated, whatever dies when.
+(see `spark_sink.delta.table`): nothing is lost and nothing repeated, whichever process dies at whatever moment.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ _REST: Final = 4.0
 class DeltaSinkTask(SinkTask):
     """Writes rows to the tables that their records belong to.
 
-    One table: it knows best how far each partition is, so `open` answers with its offsets and takes the partitions
-    over in it. Several tables: one may be further than another, so reading goes on where the consumer group is, which
-    never is ahead of any of them, and each table leaves out what it has.
+    With one table, its offsets are the truth: `open` returns them and takes over the partitions in the table. With
+    several tables, one may be ahead of another: reading continues at the offset of the consumer group, which is ahead
+    of none of them, and each table drops the rows that it has.
 
-    `put` only makes rows and never writes: a record that does not fit is found there, alone, and a commit that fails
-    is nobody's fault among the records.
+    `put` only makes rows and never writes: it finds the record that does not fit, alone, and a commit that fails is
+    never the fault of a record.
     """
 
     settings = TableOptions.definition()
@@ -78,7 +78,7 @@ class DeltaSinkTask(SinkTask):
         table.claim(partitions)
         found = {partition: table.offset(partition) for partition in partitions}
         known = {partition: offset for partition, offset in found.items() if offset is not None}
-        # The group is ahead where it was moved on purpose, or where another engine has written meanwhile.
+        # The group is ahead where a user moved it, or where another engine has written in the meantime.
         group = self.context.committed(*known)
         return {partition: max(offset, group.get(partition, 0)) for partition, offset in known.items()}
 
@@ -162,12 +162,12 @@ class DeltaSinkTask(SinkTask):
         return self._bytes >= self._options.flush_bytes or (most > 0 and self._records >= most)
 
     def _refuse_when_full(self) -> None:
-        """A commit was asked for and did not come, or failed: take no more until it is done (P7)."""
+        """A requested commit did not come, or failed: accept no more records until it is done (P7)."""
         if self._is_full():
             self.context.request_commit()
             self.context.timeout(_REFUSED_MS)
             raise RetriableError(
-                f"{self._records} rows ({self._bytes} bytes) wait to be written: no more are taken before they are."
+                f"{self._records} rows ({self._bytes} bytes) wait to be written; no more are accepted until then."
             )
 
     def _ask_for_commit(self) -> None:
@@ -187,11 +187,11 @@ class DeltaSinkTask(SinkTask):
 
 
 def alter_offsets(config: Mapping[str, str], offsets: Mapping[TopicPartition, int | None]) -> bool:
-    """Change offsets in the tables, as a user wants them while the connector is stopped.
+    """Set offsets in the tables as a user asked, while the connector is stopped.
 
     Args:
         config: of the connector, with its name.
-        offsets: where to go on; None for where the consumer group begins.
+        offsets: where to continue; None for where the consumer group begins.
 
     Raises:
         ConnectError: a table cannot be written.

@@ -1,4 +1,4 @@
-"""Rows that wait to be written, each with the place in Kafka that it comes from. It loads pyarrow: for tasks only."""
+"""Rows that wait to be written, each with its partition and offset in Kafka. Loads pyarrow: for tasks only."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class Part(NamedTuple):
     """Rows of one batch.
 
     Attributes:
-        rows: as the table's columns were when they were made.
-        origins: for each of them `topic` (its number), `partition`, `offset`, `timestamp` (milliseconds; null unless it
+        rows: with the table's columns at the time they were made.
+        origins: for each row `topic` (its number), `partition`, `offset`, `timestamp` (milliseconds; null unless it
             is asked for) and `deleted`: whether it stands for the deletion of its key's row.
-        columns: that the records have; None where they have no schema that says so.
+        columns: those that the records have; None without a schema.
     """
 
     rows: pa.RecordBatch
@@ -30,16 +30,16 @@ class Part(NamedTuple):
     columns: frozenset[str] | None = None
 
     def keep(self, mask: pa.BooleanArray) -> Part:
-        """The rows for which the mask is true."""
+        """The rows where the mask is true."""
         return Part(self.rows.filter(mask), self.origins.filter(mask), self.columns)
 
 
 class Waiting:
-    """Rows in the order in which they came.
+    """Waiting rows, in the order in which they came.
 
     Attributes:
-        records: how many.
-        bytes: that they take.
+        records: their number.
+        bytes: their size in memory.
     """
 
     def __init__(self) -> None:
@@ -61,10 +61,10 @@ class Waiting:
 
         Args:
             rows: made of the records.
-            batch: that they come from.
-            kept: which of the batch's records they are.
+            batch: the records' batch.
+            kept: the records' positions in the batch.
             columns: see `Part`.
-            keyed: whether rows have keys: their timestamps matter, and a record without a value is a deletion.
+            keyed: whether rows have keys: then timestamps matter, and a record without a value is a deletion.
         """
         gone = set(_nulls(batch.values)) if keyed else set()
         if rows.null_count:
@@ -86,14 +86,14 @@ class Waiting:
         return Part(pa.RecordBatch.from_struct_array(rows), pa.RecordBatch.from_pydict(origins), columns)
 
     def add(self, part: Part) -> None:
-        """Have a part wait."""
+        """Add a part."""
         if len(part.rows):
             self._parts.append(part)
             self.records += len(part.rows)
             self.bytes += part.rows.nbytes + part.origins.nbytes
 
     def clear(self) -> None:
-        """Nothing waits any more."""
+        """Remove all rows."""
         self._parts.clear()
         self.records = self.bytes = 0
 
@@ -110,14 +110,14 @@ class Waiting:
         }
 
     def from_offsets(self, begin: Mapping[TopicPartition, int]) -> list[Part]:
-        """The rows at or behind these offsets; all of the partitions that are not named."""
+        """The rows at or behind these offsets; all rows of partitions without an offset."""
         parts = self._parts
         for partition, offset in begin.items():
             parts = [part.keep(pc.invert(self._is_before(part, partition, offset))) for part in parts]
         return [part for part in parts if len(part.rows)]
 
     def forget(self, partitions: Iterable[TopicPartition]) -> None:
-        """Leave the rows of these partitions out."""
+        """Remove the rows of these partitions."""
         parts = self.from_offsets(dict.fromkeys(partitions, 1 << 62))
         self.clear()
         for part in parts:
@@ -138,10 +138,10 @@ class Waiting:
 
 
 def joined(parts: Sequence[Part], columns: pa.Schema) -> tuple[pa.Table, pa.Table]:
-    """The rows of parts as a table has them now, and their origins.
+    """The rows of parts with a table's current columns, and their origins.
 
     Raises:
-        pa.ArrowInvalid: somebody made a column narrower, and a value does not fit.
+        pa.ArrowInvalid: another writer narrowed a column, and a value does not fit.
     """
     rows = [
         pa.RecordBatch.from_arrays([_column(part.rows, field) for field in columns], schema=columns) for part in parts

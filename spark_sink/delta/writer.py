@@ -1,4 +1,4 @@
-"""One table of a task: rows are made for it, wait, and are written with their offsets in one commit."""
+"""One table of a task: makes rows for it, keeps them, and writes them with their offsets in one commit."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from spark_sink.table_settings import OVERWRITE, UPSERT, TableOptions
 
 
 class Writer:
-    """Everything about one table.
+    """The writer of one table.
 
     Attributes:
         table: see `Table`.
-        waiting: rows that are to be written.
+        waiting: rows to write.
     """
 
     def __init__(self, table: Table, options: TableOptions) -> None:
@@ -44,11 +44,11 @@ class Writer:
     # Taking.
 
     def prepare(self, batch: SinkBatch) -> tuple[Part, list[Mismatch]]:
-        """Rows of a batch, and those of its records that do not fit. Have the rows wait with `waiting.add`.
+        """Make rows of a batch, and find the records that do not fit. The caller adds the rows by `waiting.add`.
 
         Raises:
             RetriableError: the table's storage does not answer.
-            ConnectError: the table cannot be read, or not be made.
+            ConnectError: the table cannot be read or created.
         """
         shape = self._current()
         values, problems = self._more.of(batch)
@@ -68,7 +68,7 @@ class Writer:
         return part, [Mismatch(row, why) for row, why in sorted(unfit.items())]
 
     def forget(self, partitions: Iterable[TopicPartition]) -> None:
-        """These partitions are no longer ours: of their rows nothing is written any more."""
+        """Drop the rows of partitions that the task no longer owns."""
         partitions = list(partitions)
         self.table.forget(partitions)
         self.waiting.forget(partitions)
@@ -76,7 +76,7 @@ class Writer:
     def _with_keys(
         self, kept: Sequence[int], rows: pa.StructArray, unfit: dict[int, str]
     ) -> tuple[Sequence[int], pa.StructArray]:
-        """The rows whose key is there."""
+        """The rows whose key is complete."""
         spelled = {field.name.casefold(): field.name for field in rows.type}
         if missing := [name for name in self._more.pk if name.casefold() not in spelled]:
             raise ConnectError(
@@ -97,17 +97,17 @@ class Writer:
     # Writing.
 
     def flush(self, positions: Mapping[TopicPartition, int]) -> int:
-        """Write what waits, with its offsets. Rows that are in the table already are left out.
+        """Write the waiting rows with their offsets, without those that the table already has.
 
         Args:
-            positions: up to where everything was taken, dropped records included.
+            positions: the offset behind the last record of each partition, dropped records included.
 
         Returns:
             the number of rows written.
 
         Raises:
-            RetriableError: it may go better later; what waits still does.
-            FencedError: a partition is another task's.
+            RetriableError: it may work later; the rows still wait.
+            FencedError: another task owns a partition.
             ConnectError: it cannot be written.
         """
         conflict: Conflict | None = None
@@ -155,7 +155,7 @@ class Writer:
             rows, partitions = joined(parts, self.table.columns)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             raise ConnectError(
-                f"Table {self.table.uri} was changed, and rows that wait do not fit it: {error}"
+                f"Table {self.table.uri} was changed by another writer, and rows that wait do not fit it: {error}"
             ) from error
         if self._options.mode == UPSERT:
             theirs = [part.columns for part in parts]
@@ -170,7 +170,7 @@ class Writer:
     # The table's columns.
 
     def _current(self) -> Shape:
-        """The table's columns as they were last seen, with ours that are to come."""
+        """The table's columns as last seen, with those that the waiting rows will add."""
         if self._look_again:
             self.table.look()
             self._look_again = False
@@ -201,7 +201,7 @@ class Writer:
         self._current()
 
     def _grow(self, shape: Shape, offsets: Mapping[TopicPartition, int]) -> None:
-        """Give the table the columns that rows which wait have beyond it. They stay, whatever becomes of the rows."""
+        """Add the new columns of the waiting rows to the table. They stay, whatever happens to the rows."""
         assert shape.schema is not None
         has = schema_of_table(self.table.columns)
         if has == shape.schema:
@@ -221,7 +221,7 @@ class Writer:
 
 
 def declared(values: Values) -> frozenset[str] | None:
-    """The fields of all schemas that values have; None if some have none."""
+    """The fields of all schemas; None if a value has no schema."""
     found: set[str] = set()
     for _, group in values.groups():
         own = group.schemas[0] if len(group) else None

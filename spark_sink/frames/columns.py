@@ -27,7 +27,7 @@ _ARROW: Final = {
     "binary": pa.binary(),
     "array<struct<key:string,value:binary>>": pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())])),
 }
-#: Columns of values and keys that are no structs.
+#: Columns of values and keys that are not structs.
 WRAP: Final = "value"
 WRAP_KEY: Final = "key"
 #: Columns beside the value's fields.
@@ -107,7 +107,7 @@ def _batches(plan: ReadPlan, part: Any) -> Iterator[pa.RecordBatch]:
         yield from read_nested(plan, _nested(plan.rows), part)
     except SchemaChanged as changed:
         raise SchemaError(
-            f"A record does not fit the columns that the first records have ({changed}). Start the query anew, which "
+            f"A record does not fit the columns that the first records have ({changed}). Restart the query, which "
             "then knows it too, or have such records go to the error policy with errors.tolerance=all."
         ) from changed
 
@@ -134,6 +134,6 @@ def _nested(shape: RowShape | None) -> StructType:
 
 
 def _is_one(shape: RowShape) -> bool:
-    """Whether keys are no structs, and stand in a struct for themselves."""
+    """Whether keys are not structs, and stand in a struct for themselves."""
     keys = shape.keys
     return keys is not None and [field.name for field in keys.fields] == [shape.wrap_key]

@@ -35,7 +35,7 @@ class FrameRows(Rows):
 
     Attributes:
         shape: what becomes of a row.
-        run: the identity of a write that is no stream; empty for a stream.
+        run: the identity of a write that is not a stream; empty for a stream.
     """
 
     shape: FrameShape

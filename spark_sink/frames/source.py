@@ -28,7 +28,7 @@ class ConnectSource(DataSource):
 
     With `value.converter`: a column for each field of the values, as the first records have them (a value that is no
     struct is the column `value`), then `_key`, `_topic`, `_partition`, `_offset`, `_timestamp`. Fields that come later
-    are left out until the query is started anew. Without: `key` and `value` as bytes. Writing takes the same columns.
+    are left out until the query is restarted. Without: `key` and `value` as bytes. Writing takes the same columns.
     """
 
     def __init__(self, options: Any) -> None:

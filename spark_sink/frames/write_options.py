@@ -137,7 +137,7 @@ class Writing:
         shape = self.shape()
         for key in self._given:
             if key.startswith(("errors.deadletterqueue.", "errors.retry.topics")) or ".converter" in key:
-                raise ConfigError(key, "is for records that come from Kafka. Remove it: rows are no bytes.")
+                raise ConfigError(key, "is for records that come from Kafka. Remove it: rows are not bytes.")
         named = {key: value for key, value in self._given.items() if key not in {"topic", "key.fields"}}
         config = {"name": "spark", "tasks.max": "1", "topics": shape.topic or TOPIC, **named}
         worker = {
@@ -199,7 +199,7 @@ class _Context:
         self.exit_stack = ExitStack()
 
     def request_task_reconfiguration(self) -> None:
-        """Tasks are made anew for each write."""
+        """Tasks are recreated for each write."""
 
     def raise_error(self, error: Exception) -> None:
         raise error

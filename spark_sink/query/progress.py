@@ -71,7 +71,7 @@ class QueryProgress:
         source = report["sources"][0] if report["sources"] else {}
         end = _offsets(source, "endOffset")
         begin = dict.fromkeys(end, 0) | self.offsets | _offsets(source, "startOffset")
-        # An end before the beginning is that of a partition made anew.
+        # An end before the beginning is that of a partition recreated.
         moved = {
             partition: offset - (begin[partition] if begin[partition] <= offset else 0)
             for partition, offset in end.items()

@@ -10,7 +10,7 @@ from spark_sink.reading.sample import Sample
 from spark_sink.table_settings import UPSERT
 from spark_sink.tables import TableSettings
 
-#: The column of values that are no structs.
+#: The column of values that are not structs.
 WRAP: Final = "value"
 
 

@@ -173,7 +173,7 @@ class SinkQueryTask(SupervisedTask):
         if not altered and not older:
             return current
         why = "offsets were altered" if altered else "each topic had a query of its own"
-        log.info("%s: the query begins anew with a checkpoint of its own", why)
+        log.info("%s: the query restarts with a checkpoint of its own", why)
         positions = as_offsets(current.start)
         for query in older or self.queries:
             assert isinstance(query, SinkQuery)

@@ -29,7 +29,7 @@ from spark_sink.session import Session, open_session
 log = logging.getLogger("connect.spark")
 
 
-#: How often in a row a query begins anew in its session after what passes, each time after a longer pause.
+#: How often in a row a query restarts in its session after what passes, each time after a longer pause.
 _TRIES: Final = 5
 _LONGEST_PAUSE_S: Final = 20.0
 #: How long a task that is to stop waits for a batch that is being written; all of it has a few seconds.
@@ -49,7 +49,7 @@ class Query:
         done: whether it has ended because all was read (`trigger=available_now`).
         progress: see there.
         due: when it may begin, on the monotonic clock.
-        tries: how often in a row it has begun anew, without having read more than `tried_at` rows.
+        tries: how often in a row it has started over, without having read more than `tried_at` rows.
     """
 
     def __init__(self, name: str, progress: QueryProgress) -> None:
@@ -102,7 +102,7 @@ class SupervisedTask(EngineTask):
         """Start a query. Returns its StreamingQuery; None when it is too early, and it is to be tried again."""
 
     def recover(self, query: Query, error: BaseException) -> bool:
-        """A query ended with an error. Whether it is to begin anew, rather than fail the task."""
+        """A query ended with an error. Whether it is to start over, rather than fail the task."""
         return False
 
     def is_done(self, query: Query) -> bool:
@@ -245,7 +245,7 @@ class SupervisedTask(EngineTask):
             raise error
 
     def _goes_on(self, query: Query, error: BaseException) -> bool:
-        """Whether a query begins anew in the session that is there, for what ended it passes: it costs a second or two.
+        """Whether a query restarts in the session that is there, for what ended it passes: it costs a second or two.
 
         A new session costs a JVM: that is for the worker's restart, when this has not helped.
         """
@@ -258,11 +258,11 @@ class SupervisedTask(EngineTask):
             return False
         pause = min(_LONGEST_PAUSE_S, 2.0 ** (query.tries - 1)) * random.uniform(0.5, 1)  # noqa: S311 - spreads them
         query.due = time.monotonic() + pause
-        log.warning("%s The query begins anew in %.1f s (%d of %d).", found, pause, query.tries, _TRIES)
+        log.warning("%s The query restarts in %.1f s (%d of %d).", found, pause, query.tries, _TRIES)
         return True
 
     def end_query(self, query: Query) -> None:
-        """Stop a query, which may begin anew."""
+        """Stop a query, which may start over."""
         self._end(query)
         query.running = None
 

@@ -140,7 +140,7 @@ class TopicTables:
         if found is None:
             return False
         at, offset = found
-        log.info("new fields in %s-%d at offset %d: the topic is read anew with them", *at, offset)
+        log.info("new fields in %s-%d at offset %d: the topic is read again with them", *at, offset)
         end = begins_and_ends(parts)[at][1]
         before = known.sample
         known.sample = sampler.look_at({at: (offset, end)}, before, rows=MORE_ROWS)

@@ -93,7 +93,7 @@ class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _ranges(self, start: OffsetMap, end: OffsetMap) -> list[Part]:
         known, until = as_offsets(start), as_offsets(end)
-        # Of a partition that came, or was made anew, all that there is.
+        # Of a partition that came, or was recreated, all that there is.
         firsts = self._firsts(
             [partition for partition, offset in until.items() if known.get(partition, offset + 1) > offset]
         )
@@ -169,7 +169,7 @@ class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             if known.get(partition, 0) > end:
                 words = (
                     f"{partition.topic}-{partition.partition} ends at offset {end}, before {known[partition]} where"
-                    " reading was to go on: it was made anew, or truncated."
+                    " reading was to go on: it was recreated, or truncated."
                 )
                 if self._plan.fail_on_data_loss:
                     raise DataLossError(f"{words} Reset the connector's offsets, or set fail.on.data.loss=false.")

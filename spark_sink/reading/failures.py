@@ -52,7 +52,7 @@ class Failures:
         if mismatch == "fail":
             origin = f"{one.original_topics[0]}-{one.original_partitions[0]}@{one.offsets[0]}"
             raise SchemaError(
-                f"The record {origin} does not fit the table: {reason} Mend it, or have such records go to the error"
+                f"The record {origin} does not fit the table: {reason} Fix it, or have such records go to the error"
                 ' policy with "schema.evolution.on.mismatch": "quarantine".'
             )
         error = SchemaError(f"The record does not fit the table: {reason}")

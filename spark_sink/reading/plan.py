@@ -20,7 +20,7 @@ _FOUND: Final = re.compile(r"new fields at ([a-zA-Z0-9._-]+)-(\d+)@(\d+)")
 
 _NOTHING: Final = "_connect_nothing_known"
 #: The schema of values where no record that was seen says which columns there are, because they are tombstones or fail;
-#: and of keys where none has one. The first that does say it does not fit: the query begins anew with its schema.
+#: and of keys where none has one. The first that does say it does not fit: the query restarts with its schema.
 NOTHING_KNOWN: Final = Schema.struct({_NOTHING: OPTIONAL_STRING})
 
 
@@ -31,11 +31,11 @@ class RowShape:
     Attributes:
         values: the Connect schema of the values, a STRUCT; `NOTHING_KNOWN` for now.
         keys: that of the keys, None where they are not wanted.
-        wrap: the name of the one column that values get which are no structs.
+        wrap: the name of the one column that values get which are not structs.
         wrap_key: the same of keys.
         metadata: whether `_topic`, `_partition`, `_offset`, `_timestamp` and `_origin` are wanted.
         failures: whether records that the error policy gives up become rows.
-        unknown: what becomes of fields that `values` does not have: "reject" begins the query anew with them, "ignore"
+        unknown: what becomes of fields that `values` does not have: "reject" restarts the query with them, "ignore"
             leaves them out.
         merged: whether `_whole` and `_lacks` are wanted, for rows that change others: see `spark_sink.tables.rows`.
     """
@@ -122,7 +122,7 @@ def as_offsets(offsets: Mapping[str, Mapping[str, int]]) -> dict[TopicPartition,
 
 
 class SchemaChanged(ConnectError):
-    """Records came that the query's schema does not hold: the query begins anew with one that holds this record.
+    """Records came that the query's schema does not hold: the query restarts with one that holds this record.
 
     An executor tells its driver through Spark's error.
     """

@@ -65,7 +65,7 @@ def end(processes: Iterable[Process], within: float) -> None:
 
 
 def eventually(holds: Callable[[], bool], within: float) -> bool:
-    """Whether a condition comes to hold within so many seconds."""
+    """Whether a condition comes to hold within this many seconds."""
     deadline = time.monotonic() + within
     while not holds():
         if time.monotonic() > deadline:

@@ -11,7 +11,7 @@ It is a Spark Connect server on the loopback address, held by a small process of
 
 Locks are the kernel's: whoever dies, however it dies, lets go. The keeper ends the server when nobody has been using it
 for a while (spark.shared.idle.ms), and ends the queries of a user that died. When the keeper dies its server dies with
-it; whoever comes next starts anew.
+it; the next one starts again.
 """
 
 from __future__ import annotations

@@ -89,7 +89,7 @@ def _zip(folder: Path, name: str, roots: Sequence[tuple[str, Path]]) -> Path:
     except OSError as error:
         raise ConnectError(
             f"The code for Spark's executors cannot be packed: {error.filename}: {error.strerror}. "
-            "Mend it, or set spark.ship.code=never where executors have the code installed."
+            "Fix it, or set spark.ship.code=never where executors have the code installed."
         ) from error
     content = hashlib.sha256(temporary.read_bytes()).hexdigest()[:12]
     return temporary.rename(folder / f"{name}-{content}.zip")

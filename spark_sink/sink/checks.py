@@ -55,7 +55,7 @@ def _table(options: TableKeys) -> Iterator[Problem]:
     if not table:
         yield "table", "is required and has no default. Write a path such as /lake/orders, or a table's name."
     elif kind in ("parquet", "json") and not is_path(table):
-        yield "table", f'"{table}" is no path, and format={kind} writes files in a folder. Write a path: ./{table}.'
+        yield "table", f'"{table}" is not a path, and format={kind} writes files in a folder. Write a path: ./{table}.'
     if field and FIELD not in table:
         yield "table.field", "has no effect: table does not contain ${field}. Write table=/lake/${field}, for example."
     if FIELD in table and not field:

@@ -15,7 +15,7 @@ Nobody of an earlier run gets anything committed once a new run has begun:
   and leaves.
 
 So nothing changes while a new run reads. If a batch was divided otherwise when it was begun (another number of writers,
-another key), it is repeated as it was begun; the next one is divided anew.
+another key), it is repeated as it was begun; the next one is divided again.
 """
 
 from __future__ import annotations
@@ -192,7 +192,7 @@ class CommittedBatches:
             raise ConnectError(
                 f"Batch {batch} of {self.run.connector} is to be written, and a later one is in Kafka already: the"
                 " checkpoint was deleted, or an old one was put in its place. Alter or reset the connector's offsets to"
-                " begin anew."
+                " start over."
             )
         return next((committed.partitioning for committed in mine if committed.batch == batch), partitioning)
 

@@ -114,8 +114,8 @@ class DeltaSourceConnector(_OnSpark):
         version = offset.get("version")
         if not isinstance(version, int) or isinstance(version, bool) or version < 0:
             raise ConnectError(
-                f'"{version}" is no version of a table. Write {{"version": 12}} to begin with that version; reset the'
-                " offsets to begin as the configuration says."
+                f'"{version}" is not a version of a table. Write {{"version": 12}} to begin with that version; reset'
+                " the offsets to begin as the configuration says."
             )
         if extra := sorted(set(offset) - {"version", MARK}):
             raise ConnectError(f"A new start is a version alone. Leave out {', '.join(extra)}.")
@@ -159,7 +159,7 @@ class SparkSourceConnector(_OnSpark):
         wanted = {name for name, column in columns.items() if column}
         if options.mode == STREAM or not wanted:
             raise ConnectError(
-                "Offsets of this query can only be reset: it begins anew then. They can be set where mode=batch has an"
+                "Offsets of this query can only be reset: it starts over then. They can be set where mode=batch has an"
                 " incrementing or a timestamp column."
             )
         if set(offset) - {MARK, *_PROGRESS} != wanted:

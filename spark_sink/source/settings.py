@@ -22,19 +22,19 @@ _TABLE, _QUERY, _RECORDS, _RUNNING = "Table", "Query", "Records", "Running"
 
 def _version(name: str, value: str) -> None:
     if value.strip().lower() != "latest" and not value.strip().isdecimal():
-        raise ValueError(f'"{value}" is no version. Write a whole number from 0 on, or latest.')
+        raise ValueError(f'"{value}" is not a version. Write a whole number from 0 on, or latest.')
 
 
 def _timestamp(name: str, value: str) -> None:
     try:
         dt.datetime.fromisoformat(value.strip())
     except ValueError:
-        raise ValueError(f'"{value}" is no moment. Write 2024-05-06T07:08:09Z, or a day.') from None
+        raise ValueError(f'"{value}" is not a moment. Write 2024-05-06T07:08:09Z, or a day.') from None
 
 
 def _size(name: str, value: str) -> None:
     if not value.strip().rstrip("bkmgtBKMGT").isdecimal():
-        raise ValueError(f'"{value}" is no size. Write 512m, or 10g.')
+        raise ValueError(f'"{value}" is not a size. Write 512m, or 10g.')
 
 
 def _distinct(name: str, value: list[str]) -> None:
@@ -44,7 +44,7 @@ def _distinct(name: str, value: list[str]) -> None:
 
 def _table(name: str, value: str) -> None:
     if not value.strip() or "`" in value or "\n" in value:
-        raise ValueError(f'"{value}" is no table. Write a path such as /lake/orders, or a name such as shop.orders.')
+        raise ValueError(f'"{value}" is not a table. Write a path such as /lake/orders, or a name such as shop.orders.')
 
 
 class RowOptions(settings.Options):

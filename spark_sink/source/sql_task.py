@@ -146,7 +146,7 @@ class PolledQuery:
         return self._error
 
     def awaitTermination(self, seconds: float) -> bool:  # noqa: N802
-        """Wait so long for its end, and say whether that has come."""
+        """Wait this long for its end, and say whether that has come."""
         return self._ended.wait(seconds)
 
     def stop(self) -> None:

@@ -74,7 +74,7 @@ class SourceProgress(QueryProgress):
         self.topics |= self._tally.topics
 
     def _take(self, report: Mapping[str, Any]) -> None:
-        # Positions of such sources are no offsets of topics. A batch is read once.
+        # Positions of such sources are not offsets of topics. A batch is read once.
         if "addBatch" in report["durationMs"]:  # otherwise it is the number of a batch to come
             self.batch = int(report["batchId"])
         self.position = report["sources"][0]["endOffset"] if report["sources"] else None
@@ -145,7 +145,7 @@ class SourceQueryTask(SupervisedTask):
             raise ConnectError(
                 f"The checkpoint {self.location}/{name} is not there, and a part of a batch may be written already. Set"
                 " checkpoint.location to a place that all workers see; or alter or reset the connector's offsets to"
-                " begin anew, which may repeat records."
+                " start over, which may repeat records."
             )
         self.offset = self.first() if stored is None else positions.unmarked(stored)
         self.checkpoint = positions.new_checkpoint(stored)
@@ -252,7 +252,7 @@ class SourceQueryTask(SupervisedTask):
         if NotNow.__name__ in said:
             return True
         if "DELTA_SCHEMA_CHANGED" in said and self._began_anew_at < self.progress.rows:
-            log.info("the table has other columns now: the query begins anew with them")
+            log.info("the table has other columns now: the query restarts with them")
             self._began_anew_at = self.progress.rows
             return True
         return False

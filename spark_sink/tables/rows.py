@@ -1,4 +1,4 @@
-"""What is where in the rows of a query, and which of them are no rows of a table at all.
+"""What is where in the rows of a query, and which of them are not rows of a table at all.
 
     _topic string, _partition int, _offset bigint, _timestamp timestamp,    after transformations
     _origin struct<topic, partition, offset>                               where the record was consumed
@@ -31,7 +31,7 @@ from spark_sink.tables.types import Field, Type, fields, literal, quoted
 Refusal = tuple[str, str]
 
 NO_COLUMNS: Final = (
-    "The records' values are no structs, or structs without fields, and a row of a table needs columns. "
+    "The records' values are not structs, or structs without fields, and a row of a table needs columns. "
     "Wrap them with the transformation HoistField."
 )
 
@@ -62,7 +62,7 @@ class Rows:
         """From the fields of a DataFrame's schema.
 
         Raises:
-            SchemaError: values are no structs.
+            SchemaError: values are not structs.
         """
         rows = cls({field["name"]: field["type"] for field in schema}, settings)
         if not fields(rows.columns["_value"]):
@@ -90,7 +90,7 @@ class Rows:
         there = {column.name.lower(): column for column in columns_of(kind, where)}
         if missing := [name for name in settings.key_fields if name.lower() not in there]:
             found = ", ".join(column.name for column in there.values())
-            raise ConfigError("pk.fields", f'"{missing[0]}" is no field of the {where[1:]}, which has: {found}.')
+            raise ConfigError("pk.fields", f'"{missing[0]}" is not a field of the {where[1:]}, which has: {found}.')
         return [there[name.lower()] for name in settings.key_fields] or list(there.values())
 
     def incoming(self) -> list[Incoming]:
@@ -169,7 +169,7 @@ class Rows:
             if name not in there:
                 path = ".".join(self.settings.table_field[: depth + 1])
                 raise ConfigError(
-                    "table.field", f'"{path}" is no field of the records, which have: {", ".join(there)}.'
+                    "table.field", f'"{path}" is not a field of the records, which have: {", ".join(there)}.'
                 )
             kind = there[name]
         inner = ".".join(["_value", *map(quoted, self.settings.table_field)])

@@ -117,7 +117,7 @@ class TableSettings:
 
     @property
     def wrap_key(self) -> str:
-        """The name of the column that a key is which is no struct."""
+        """The name of the column that a key is which is not a struct."""
         return self.key_fields[0] if len(self.key_fields) == 1 else "key"
 
     @property

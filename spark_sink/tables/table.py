@@ -165,7 +165,9 @@ class Table:
                 name for name in wanted if name.lower() not in names and name.split(".")[0].lower() not in names
             ]:
                 there = ", ".join(name for name, _ in columns)
-                raise ConfigError(key, f'"{missing[0]}" is no column of the new table {self.name}, which has: {there}.')
+                raise ConfigError(
+                    key, f'"{missing[0]}" is not a column of the new table {self.name}, which has: {there}.'
+                )
         mapped = dict(settings.properties).get(_MAPPING, "none") != "none"
         odd = odd_name(_names(columns))
         if odd is not None and not mapped:
@@ -199,8 +201,8 @@ class Table:
         )
         if others:
             raise ConnectError(
-                f'"{self.name}" is no Delta table, and other files are in it, such as {others[0]}. Name a folder that '
-                "is empty or does not exist."
+                f'"{self.name}" is not a Delta table, and other files are in it, such as {others[0]}. Name a folder '
+                "that is empty or does not exist."
             )
         inner = ", ".join(f"CAST(NULL AS {sql_name(kind)}) AS {quoted(name)}" for name, kind in columns)
         writer = self._spark.sql(f"SELECT {inner} LIMIT 0").write.format("delta").mode("append")

@@ -1,4 +1,4 @@
-"""What can happen to a worker at any moment, and how a person would mend it."""
+"""What can happen to a worker at any moment, and how a person would fix it."""
 
 import os
 import random
@@ -64,7 +64,7 @@ class Attacks:
         return chosen
 
     def strike(self, attack: Callable[[], None], moment: Callable[[], None]) -> None:
-        """Attack as soon as `moment` returns, and mend what is broken."""
+        """Attack as soon as `moment` returns, and fix what is broken."""
         self.done.append(attack.__name__)
         self._moment = moment
         attack()

@@ -17,7 +17,7 @@ def line(number: int, chance: random.Random) -> bytes:
 
 
 def number_of(text: bytes) -> int:
-    """The number of a line. Raises for what is no line of ours: half of one, two in one."""
+    """The number of a line. Raises for what is not a line of ours: half of one, two in one."""
     found = _NUMBER.fullmatch(text)
     assert found, f"this line was never written: {text!r}"
     return int(found[1])

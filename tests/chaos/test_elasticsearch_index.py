@@ -33,7 +33,7 @@ def test_an_index_has_each_record_once_whatever_is_killed(
     worker = start_worker(task_shutdown_graceful_timeout_ms="1000", offset_flush_interval_ms="20")
     topic = index = f"documents-{uuid.uuid4().hex[:10]}"
     topics.create(bootstrap, topic, PARTITIONS)
-    # With keys each document is written anew in every round: an old record that comes again must not win.
+    # With keys each document is rewritten in every round: an old record that comes again must not win.
     key = {
         "key.ignore": "false",
         "transforms": "slow,key,id",

@@ -28,7 +28,7 @@ JSON = {
 
 
 def fill(bootstrap: str, topic: str) -> list[bytes]:
-    """Numbers as JSON in partition 0, with one that is no JSON among them; good ones alone in partition 1."""
+    """Numbers as JSON in partition 0, with one that is not JSON among them; good ones alone in partition 1."""
     good = [b"%d" % number for number in range(COUNT)]
     bad = [*good[:POISON], b'{"no": json', *good[POISON + 1 :]]
     topics.fill(bootstrap, topic, [bad, good])

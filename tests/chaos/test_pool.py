@@ -42,7 +42,7 @@ SECONDS = int(os.environ.get("POOL_SECONDS", "180"))
 FILES = 4
 NUMBERS = 8
 CONNECTORS = 2 * (FILES + NUMBERS)
-#: For a group to have noticed, shared its work anew and started it, on a busy machine, with brokers that come and go.
+#: For a group to have noticed, shared its work again and started it, on a busy machine, with brokers that come and go.
 RECOVERY_S = 120.0
 
 
@@ -256,7 +256,7 @@ def test_nothing_is_lost_and_nothing_runs_twice(
                 say(f"  {what}: {statistics.median(times):.1f} s, at most {max(times):.1f} s ({len(times)} times)")
             say(f"  failed, and came back by themselves: {sorted(chaos.failed)}")
         counts = {f"f{number}": file.finish() for number, file in enumerate(files)}
-        # Sources of numbers go on for ever; what they wrote is in the topics once they have stopped.
+        # Sources of numbers go on forever; what they wrote is in the topics once they have stopped.
         for number in range(NUMBERS):
             name = f"numbers-{number}"
             pool.up[0].do("PUT", f"/connectors/{name}/stop")

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 SECONDS = int(os.environ.get("SOAK_SECONDS", "150"))
 PER_SECOND = 4000  # records
-#: Growth in bytes a second that is no noise: 15 bytes a record.
+#: Growth in bytes a second that is not noise: 15 bytes a record.
 LEAK = 15 * PER_SECOND
 
 

@@ -119,14 +119,14 @@ def attack(
         },
     )
 
-    def mended() -> bool:
+    def fixed() -> bool:
         """A query fails only some time after a part of Spark was killed."""
         if worker.task("rows")["state"] == "FAILED":
             worker.ask("restart_task", name="rows", task=0)
         return True
 
     def goes_on(before: int) -> bool:
-        return mended() and versions() > before
+        return fixed() and versions() > before
 
     kinds = attacks.kinds()
     chosen = [kinds[number % len(kinds)] for number in range(rounds)]
@@ -146,7 +146,7 @@ def attack(
     each = rounds * AT_A_TIME
 
     def all_is_written() -> bool:
-        return mended() and topics.committed(bootstrap, "connect-rows", topic, PARTITIONS) == [each] * PARTITIONS
+        return fixed() and topics.committed(bootstrap, "connect-rows", topic, PARTITIONS) == [each] * PARTITIONS
 
     words = "all is committed"
     until(all_is_written, WITHIN_S, lambda: f"{words}: {attacks.done}\n{worker.last_words()}", progress=versions)

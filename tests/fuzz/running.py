@@ -130,7 +130,7 @@ def assert_linear(read: Callable[[Any], object], make: Callable[[int], Any], siz
     long = _took(read, make(16 * size))
     if long < _TOO_SHORT_S:
         return
-    long = min(long, _took(read, make(16 * size)))  # a moment of the machine's own is no growth
+    long = min(long, _took(read, make(16 * size)))  # a moment of the machine's own is not growth
     short = min(_took(read, make(size)) for _ in range(2))
     assert long < max(_TOO_SHORT_S, 4 * 16 * short), f"{size} bytes took {short:.4f} s, {16 * size} took {long:.4f} s"
 

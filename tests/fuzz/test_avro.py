@@ -44,7 +44,7 @@ DEEP = [
 ]
 
 
-#: Schemas of which an error was raised that is no DataError.
+#: Schemas of which an error was raised that is not a DataError.
 FOUND = [
     *('{"type": "int", "connect.type": []}', '{"type": "array", "items": []}', "[]"),
     '{"type": "record", "name": "R", "fields": [{"name": "a", "type": "int"}, {"name": "a", "type": ["int"]}]}',

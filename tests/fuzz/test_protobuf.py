@@ -31,7 +31,7 @@ WORDS = [
     "message A { A a = 1; }",
     "\x00",
 ]
-#: A schema of which an error was raised that is no DataError.
+#: A schema of which an error was raised that is not a DataError.
 FOUND = 'syntax = "proto3"; import "ä.proto"; message A {}'
 
 

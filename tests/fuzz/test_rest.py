@@ -1,7 +1,7 @@
 """The REST API: whatever is asked of a real worker, it answers, and never with a 5xx.
 
 schemathesis thinks up requests that fit the description (`tests/conformance/openapi` holds the answers to it); here
-bodies are damaged, and requests are no HTTP.
+bodies are damaged, and requests are not HTTP.
 """
 
 from __future__ import annotations

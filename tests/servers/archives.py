@@ -28,7 +28,7 @@ def unpack_each(archive: tarfile.TarFile, folder: Path) -> None:
 
 def _judge(member: tarfile.TarInfo, folder: Path) -> None:
     if not (member.isreg() or member.isdir() or member.issym() or member.islnk()):
-        raise tarfile.ExtractError(f"{member.name}: it is no file, no folder and no link")
+        raise tarfile.ExtractError(f"{member.name}: it is not a file, no folder and no link")
     reached = [Path(member.name)]
     if member.issym():
         reached.append(Path(member.name).parent / member.linkname)

@@ -23,7 +23,7 @@ from tests.support.hostile_texts import repeats_groups_possessively, slowest
 PACKAGES: Final = ("connect", "rest", "transforms", "connectors", "spark_sink")
 _METHODS: Final = ("match", "fullmatch", "search", "sub", "subn", "split", "findall", "finditer")
 _RUNS: Final = re.compile(rf"\.(?:compile|{'|'.join(_METHODS)})\b")
-#: Those from the beginning of a text only, and those that begin anew at each of its characters.
+#: Those from the beginning of a text only, and those that start over at each of its characters.
 _UNKNOWN_USE: Final = frozenset({"fullmatch", "match", "search"})
 
 

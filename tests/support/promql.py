@@ -61,12 +61,12 @@ def parse(text: str, labels_of: Callable[[str], frozenset[str]]) -> Query:
         labels_of: the labels that the series of a metric have; raises `Wrong` for a metric that does not exist.
 
     Raises:
-        Wrong: it is no PromQL, or asks for what does not exist.
+        Wrong: it is not PromQL, or asks for what does not exist.
     """
     try:
         tree = promql.parse(text)
     except ValueError as error:
-        raise Wrong(f"{error}: this is no PromQL: {text}") from None
+        raise Wrong(f"{error}: this is not PromQL: {text}") from None
     reader = _Reader(labels_of)
     return Query(reader.selectors, reader.labels(tree, []))
 

@@ -25,7 +25,7 @@ def until(
         within: seconds.
         what: for the error: what was waited for, or a function that tells how things stand.
         every: seconds between two questions.
-        progress: how far it has come, for what takes long on a busy machine: the time begins anew when that changes.
+        progress: how far it has come, for what takes long on a busy machine: the time starts over when that changes.
 
     Raises:
         AssertionError: it did not come to hold in time.

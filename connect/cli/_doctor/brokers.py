@@ -88,7 +88,7 @@ def _steps(server: str, java: Mapping[str, str], protocol: str, timeout: float) 
     what = f"broker {server}"
     place = place_of(server)
     if place is None:
-        yield error(what, "DNS: this is no host:port.", "Write something like host:9092.", UNREACHABLE)
+        yield error(what, "DNS: this is not a host:port.", "Write something like host:9092.", UNREACHABLE)
         return
     try:
         connection = reached(*place, timeout)
@@ -174,7 +174,7 @@ def _answers(what: str, connection: socket.socket, protocol: str, timeout: float
 
 
 def _read(connection: socket.socket) -> bytes:
-    """One answer: four bytes say how long it is. Less where it ends before, or is no answer of Kafka's."""
+    """One answer: four bytes say how long it is. Less where it ends before, or is not an answer of Kafka's."""
     found = b""
     wanted = 4
     while len(found) < wanted:

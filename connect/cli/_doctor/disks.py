@@ -48,7 +48,7 @@ def look_at(use: str, folder: Path, least: int) -> Finding:
     if there != folder and use == OFFSET_FILE:
         return error(what, "there is no such folder.", f"Create it: mkdir -p {folder}")
     if not there.is_dir():
-        return error(what, "this is no folder.", "Name a folder.")
+        return error(what, "this is not a folder.", "Name a folder.")
     try:
         with tempfile.TemporaryFile(dir=there):
             pass

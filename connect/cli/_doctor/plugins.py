@@ -29,7 +29,7 @@ def check(subject: Subject) -> Iterator[Finding]:
         yield from _folder(subject, folder, plugins)
     for text in plugins.unreadable:
         place, _, problem = text.partition(": ")
-        yield error(place, f"its text is no Python: {problem}.", "Correct it, or remove the file.")
+        yield error(place, f"its text is not Python: {problem}.", "Correct it, or remove the file.")
     others = plugins.others()
     yield from _twice(others)
     yield from _imports(others, [str(folder) for folder in folders])

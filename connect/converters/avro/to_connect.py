@@ -4,7 +4,7 @@
 |---|---|
 | int, long, float, double, boolean, string, bytes | INT32, INT64, FLOAT32, FLOAT64, BOOLEAN, STRING, BYTES |
 | date, time-millis, timestamp-millis, decimal | Date, Time, Timestamp, Decimal; other logical types are not looked at |
-| record, map, array | STRUCT, MAP, ARRAY; an array of MapEntry records is a MAP whose keys are no strings |
+| record, map, array | STRUCT, MAP, ARRAY; an array of MapEntry records is a MAP whose keys are not strings |
 | enum, fixed | STRING, BYTES with parameters |
 | union of null and one other | that one, optional |
 | union of several | a STRUCT with an optional field for each, one of which is set |
@@ -283,7 +283,7 @@ def union_members(avro: AvroType, options: AvroOptions) -> list[tuple[str, AvroT
 
 
 def is_map_entry(avro: AvroType) -> bool:
-    """Whether an array of these records is a map whose keys are no strings."""
+    """Whether an array of these records is a map whose keys are not strings."""
     if avro.kind != "record" or [each.name for each in avro.fields] != [names.KEY, names.VALUE]:
         return False
     return avro.name == f"{names.NAMESPACE}.{names.MAP_ENTRY}" or avro.props.get(names.INTERNAL_TYPE) == names.MAP_ENTRY

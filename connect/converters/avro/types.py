@@ -96,7 +96,7 @@ def parse(text: str, used: Iterable[str] = ()) -> AvroType:
         used: schemas whose names it uses, each after those that it uses itself.
 
     Raises:
-        DataError: it is no Avro schema.
+        DataError: it is not an Avro schema.
     """
     names: dict[str, AvroType] = {}
     try:
@@ -104,7 +104,7 @@ def parse(text: str, used: Iterable[str] = ()) -> AvroType:
             _read(json.loads(each), "", names)
         return _read(json.loads(text), "", names)
     except ValueError as error:
-        raise DataError(f"an Avro schema is no JSON: {error}") from None
+        raise DataError(f"an Avro schema is not JSON: {error}") from None
     except (KeyError, TypeError, AttributeError) as error:
         raise DataError(f"no Avro schema: {type(error).__name__} {error}") from None
     except RecursionError:
@@ -162,7 +162,9 @@ def _read_named(
     elif kind == "fixed":
         made.size = node["size"]
         if type(made.size) is not int or not 0 <= made.size <= _MOST_BYTES:
-            raise DataError(f'an Avro schema gives "{name}" the size {made.size!r:.40}, which is no number of bytes.')
+            raise DataError(
+                f'an Avro schema gives "{name}" the size {made.size!r:.40}, which is not a number of bytes.'
+            )
     else:
         made.fields = [
             AvroField(

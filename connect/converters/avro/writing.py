@@ -76,7 +76,7 @@ class MadeWriter:
         try:
             columns = [[value.get(name) for value in values] for name in self.fields]
         except AttributeError as error:
-            raise DataError(f"a value is no struct: {error}.") from None
+            raise DataError(f"a value is not a struct: {error}.") from None
         return self.columns(columns, prefix)
 
 
@@ -284,7 +284,7 @@ class _Maker:
             code("no_branch()" if null is None else f"a({2 * null})")
 
     def _branch(self, avro: AvroType, schema: Schema) -> int:
-        """The branch of a union for values of a schema that is no union: one that fits exactly before one that may."""
+        """The branch for values of a schema that is not a union: one that fits exactly before one that may."""
         for exactly in (True, False):
             for at, branch in enumerate(avro.branches):
                 if branch.kind == "null" or schema.type not in _TAKES[branch.kind]:
@@ -439,7 +439,7 @@ def _wrong_size(size: int) -> NoReturn:
 
 
 def _no_symbol() -> NoReturn:
-    raise DataError("a value is no symbol of its enum.")
+    raise DataError("a value is not a symbol of its enum.")
 
 
 def _no_branch() -> NoReturn:

@@ -128,7 +128,7 @@ class Validator:
 
     Raises:
         ConfigError: the library for it is not here.
-        DataError: the schema is no valid JSON Schema.
+        DataError: the schema is not a valid JSON Schema.
     """
 
     def __init__(self, documents: Documents) -> None:
@@ -151,7 +151,7 @@ class Validator:
         try:
             self._validator = make(schema, retriever=retrieve, base_uri="json-schema:///")
         except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as error:
-            raise DataError(f"its schema is no valid JSON Schema: {_one_line(error)}") from None
+            raise DataError(f"its schema is not a valid JSON Schema: {_one_line(error)}") from None
         self._invalid = jsonschema_rs.ValidationError
 
     def check(self, data: bytes) -> None:
@@ -159,7 +159,7 @@ class Validator:
         try:
             self._validator.validate(msgspec.json.decode(data))
         except msgspec.DecodeError as error:
-            raise DataError(f"this is no JSON: {error}.") from None
+            raise DataError(f"this is not JSON: {error}.") from None
         except self._invalid as error:
             where = "/".join(map(str, error.instance_path))
             raise DataError(f"it does not fit its schema at /{where}: {error.message}.") from None

@@ -46,7 +46,7 @@ class Documents:
         root: the schema itself.
 
     Raises:
-        DataError: a text is no JSON.
+        DataError: a text is not JSON.
     """
 
     def __init__(self, text: str, references: Mapping[str, str] | None = None) -> None:
@@ -87,7 +87,7 @@ def _parsed(text: str, what: str) -> Any:
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError) as error:
-        raise DataError(f"{what} is no JSON: {error}.") from None
+        raise DataError(f"{what} is not JSON: {error}.") from None
 
 
 def _base_of(schema: Any, base: str) -> str:

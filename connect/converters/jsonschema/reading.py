@@ -1,6 +1,6 @@
 """Values of JSON by a Connect schema that a JSON Schema gave: as JsonConverter reads it, but for three things.
 
-Properties may be missing; a map whose keys are no strings is an array of objects of key and value; a union is a struct
+Properties may be missing; a map whose keys are not strings is an array of objects of key and value; a union is a struct
 of which the field is set that fits the value.
 """
 
@@ -75,7 +75,7 @@ class SchemaDecoder(Decoder):
         pairs = []
         for node in nodes:
             if type(node) is not list or not all(type(e) is dict and e.keys() == {"key", "value"} for e in node):
-                raise DataError("a map whose keys are no strings must be a JSON array of objects of key and value.")
+                raise DataError("a map whose keys are not strings must be a JSON array of objects of key and value.")
             pairs.append([[entry["key"], entry["value"]] for entry in node])
         return [self._map_of_pairs(schema, each, in_struct) for each in pairs]
 
@@ -141,7 +141,7 @@ class Reader:
         """The values of these texts.
 
         Raises:
-            DataError: one is no JSON, or its JSON cannot be a value of the schema.
+            DataError: one is not JSON, or its JSON cannot be a value of the schema.
         """
         joined = b"\n".join(data)
         if may_exceed(data, joined):

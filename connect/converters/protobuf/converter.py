@@ -112,7 +112,7 @@ class ProtobufConverter(RegistryConverter):
     def _plan(self, topic: str, schema: Schema) -> _Plan:
         text, name = proto_of(schema, self._options)
         own = RegistrySchema(PROTOBUF, text)
-        # It is compiled first: what is no valid schema is not registered.
+        # It is compiled first: what is not a valid schema is not registered.
         file = self._file(own)
         id_, used = self._registered(topic, own, name)
         if used != own:

@@ -107,7 +107,7 @@ class ProtoFile:
             # They are checked when they are first asked for.
             self.pool.FindFileByName(self.proto.name)
         except (TypeError, KeyError) as error:
-            raise DataError(f"this is no valid Protobuf schema: {_one_line(error)}") from None
+            raise DataError(f"this is not a valid Protobuf schema: {_one_line(error)}") from None
         self._classes: dict[str, type[Message]] = {}
 
     def descriptor(self, full_name: str) -> Descriptor:
@@ -123,7 +123,7 @@ class ProtoFile:
     def name_at(self, indexes: tuple[int, ...]) -> str:
         """The full name of the message at these indexes: of a message in the file, of one within it, and so on.
 
-        Entries of maps are not counted: they are no messages of the text.
+        Entries of maps are not counted: they are not messages of the text.
 
         Raises:
             DataError: there is none.
@@ -162,7 +162,7 @@ def parse(text: str, references: Mapping[str, str] | None = None) -> ProtoFile:
         references: the texts of imported files, by the names by which they are imported.
 
     Raises:
-        DataError: it is no valid schema, or imports what is not there.
+        DataError: it is not a valid schema, or imports what is not there.
     """
     with tempfile.TemporaryDirectory(prefix="connect-proto-") as made:
         folder = Path(made)
@@ -189,11 +189,11 @@ def _compile(folder: Path, name: str) -> list[Any]:
         # protoc's program prints what is wrong; its library says it, but gives no descriptors.
         _protoc_compiler.get_protos(name.encode(), [str(path).encode() for path in paths])
     except Exception as error:
-        raise DataError(f"this is no valid Protobuf schema: {_one_line(error)}") from None
+        raise DataError(f"this is not a valid Protobuf schema: {_one_line(error)}") from None
     out = folder / "descriptors"
     folders = [f"--proto_path={path}" for path in paths]
     if protoc.main(["protoc", *folders, "--include_imports", f"--descriptor_set_out={out}", name]) != 0:
-        raise DataError("this is no valid Protobuf schema; protoc has written to the log what is wrong with it.")
+        raise DataError("this is not a valid Protobuf schema; protoc has written to the log what is wrong with it.")
     return list(descriptor_pb2.FileDescriptorSet.FromString(out.read_bytes()).file)
 
 
@@ -247,7 +247,7 @@ _SHOWN: Final = 200  # characters of a name in a message
 def _write(folder: Path, name: str, content: bytes) -> None:
     """Write a file under the name by which it is imported. That comes from the registry: it must stay in the folder."""
     path = PurePosixPath(name)
-    refused = DataError(f'a schema imports "{name[:_SHOWN]}", which is no name of a file that it may use.')
+    refused = DataError(f'a schema imports "{name[:_SHOWN]}", which is not the name of a file that it may use.')
     if not 0 < len(path.parts) <= _DEEPEST or path.is_absolute() or ".." in path.parts or "\0" in name or "\\" in name:
         raise refused
     target = folder / path

@@ -315,7 +315,7 @@ def _date(message: Any) -> dt.date:
     try:
         return dt.date(message.year, message.month, message.day)
     except ValueError:
-        raise DataError(f"{message.year}-{message.month}-{message.day} is no date.") from None
+        raise DataError(f"{message.year}-{message.month}-{message.day} is not a date.") from None
 
 
 def _time(message: Any) -> dt.time:

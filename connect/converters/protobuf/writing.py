@@ -282,7 +282,7 @@ def _enum_numbers(enum: EnumDescriptor, schema: Schema) -> Change:
             return [known[item] for item in items]
         except (KeyError, TypeError):
             unknown = next(item for item in items if item not in known)
-            raise DataError(f"{unknown!r} is no value of the enum {enum.full_name}.") from None
+            raise DataError(f"{unknown!r} is not a value of the enum {enum.full_name}.") from None
 
     return change
 
@@ -290,7 +290,7 @@ def _enum_numbers(enum: EnumDescriptor, schema: Schema) -> Change:
 def _decimal(value: Decimal) -> dict[str, Any]:
     sign, digits, exponent = value.as_tuple()
     if not isinstance(exponent, int):
-        raise DataError(f"{value} is no number that Decimal takes.")
+        raise DataError(f"{value} is not a number that Decimal takes.")
     unscaled = int(value.scaleb(-exponent)) if len(digits) <= 28 else int(Decimal((sign, digits, 0)))
     length = (unscaled + (unscaled < 0)).bit_length() // 8 + 1
     precision = max(1, len(str(abs(Decimal((0, digits, 0))))))

@@ -78,7 +78,7 @@ class RegistryHttp:
             RegistryUnavailable: none did, or all said that they cannot now.
             RegistryNotFound: there is no such thing.
             RegistryRefused: the registry does not take it.
-            ConfigError: it refuses the login, its certificate is not trusted, or it is no registry.
+            ConfigError: it refuses the login, its certificate is not trusted, or it is not a registry.
         """
         until, said = self._down
         if time.monotonic() < until:
@@ -163,7 +163,7 @@ def split(url: str) -> SplitResult:
             return parts
     except ValueError:
         pass
-    raise ConfigError(URL, "is no list of addresses. Write them as http://localhost:8081, comma-separated.")
+    raise ConfigError(URL, "is not a list of addresses. Write them as http://localhost:8081, comma-separated.")
 
 
 def _answer(url: str, what: str, status: int, content: bytes) -> Any:
@@ -173,7 +173,7 @@ def _answer(url: str, what: str, status: int, content: bytes) -> Any:
         found = None
     if 200 <= status < 300:
         if found is None:
-            raise ConfigError(URL, f"what answers at {url} is no schema registry: {what} gave no JSON.")
+            raise ConfigError(URL, f"what answers at {url} is not a schema registry: {what} gave no JSON.")
         return found
     said, code = "", 0
     if isinstance(found, dict):
@@ -196,7 +196,8 @@ def _answer(url: str, what: str, status: int, content: bytes) -> Any:
         raise RegistryNotFound(f"the schema registry at {url} knows no schema by a GUID ({what}).", status)
     if status in (404, 405) and not code:
         raise ConfigError(
-            URL, f"what answers at {url} is no schema registry: {what} gave {status}. Is a path missing in the address?"
+            URL,
+            f"what answers at {url} is not a schema registry: {what} gave {status}. Is a path missing in the address?",
         )
     message = f"the schema registry at {url} says to {what}: {said or 'no reason'} ({code or status})."
     raise (RegistryNotFound if status == 404 else RegistryRefused)(message, status, code)

@@ -119,7 +119,7 @@ class Admin(Asking):
         return self._ask(question, timeout)
 
     def delete_topic(self, topic: str) -> None:
-        """Delete a topic with its records. No such topic is no error."""
+        """Delete a topic with its records. No such topic is not an error."""
 
         async def question(manager: KafkaConnectionManager) -> None:
             deleted = DeleteTopicsRequest.DeleteTopicState(name=topic)
@@ -324,7 +324,7 @@ class Admin(Asking):
         self._ask(question)
 
     def forget(self, group: str, partitions: Collection[TopicPartition]) -> None:
-        """Forget what a group, which consumes none of their topics, has committed there. No group is no error."""
+        """Forget what a group, which consumes none of their topics, has committed there. No group is not an error."""
         deleted = [(topic, [(partition.partition,) for partition in some]) for topic, some in by_topic(partitions)]
 
         async def question(manager: KafkaConnectionManager) -> None:
@@ -342,7 +342,7 @@ class Admin(Asking):
             self._ask(question)
 
     def delete_group(self, group: str) -> None:
-        """Forget a group, which must have no members, with all its offsets. No group is no error."""
+        """Forget a group, which must have no members, with all its offsets. No group is not an error."""
 
         async def question(manager: KafkaConnectionManager) -> None:
             request = DeleteGroupsRequest(groups_names=[group])
@@ -353,7 +353,7 @@ class Admin(Asking):
         self._ask(question)
 
     def remove_member(self, group: str, member: str, reason: str, instance: str = "") -> None:
-        """Remove one member from a group: by its id or, where that is empty, by its name. None such is no error."""
+        """Remove one member from a group: by its id or, where that is empty, by its name. None such is not an error."""
         identity = LeaveGroupRequest.MemberIdentity
 
         async def question(manager: KafkaConnectionManager) -> None:

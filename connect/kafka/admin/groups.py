@@ -70,7 +70,7 @@ def alter_offsets(
 
 
 def delete_group(worker: Mapping[str, str], connector: Mapping[str, str]) -> None:
-    """Forget a sink connector's group with all its offsets. One that does not exist is no error. Raises as above."""
+    """Delete a sink connector's group with all its offsets; one that does not exist is fine. Raises as above."""
     group = group_of(worker, connector)
     with _asking(group, "admin", worker, connector) as admin:
         admin.delete_group(group)
@@ -79,7 +79,7 @@ def delete_group(worker: Mapping[str, str], connector: Mapping[str, str]) -> Non
 def remove_member(
     worker: Mapping[str, str], connector: Mapping[str, str], group: str, member: str, instance: str = ""
 ) -> None:
-    """Remove one member from a consumer group. A member that is gone already is no error.
+    """Remove one member from a consumer group. A member that is gone already is not an error.
 
     Args:
         worker, connector: configurations, for the brokers' addresses and security.

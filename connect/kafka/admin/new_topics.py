@@ -17,7 +17,7 @@ log = logging.getLogger("connect.kafka")
 #: How long a task that is to stop may wait for an answer.
 _ANSWER_S = 2.0
 _PAUSE_S = 0.2
-#: A client without an answer for so long is made anew: librdkafka's may wait for a controller that the others know.
+#: A client without an answer for so long is recreated: librdkafka's may wait for a controller that the others know.
 _ANEW_S = 10.0
 
 

@@ -230,7 +230,7 @@ def _lock(path: Path) -> Iterator[IO[str]]:
 
 
 def _eventually(holds: Callable[[], bool], within: float) -> bool:
-    """Whether a condition comes to hold within so many seconds."""
+    """Whether a condition comes to hold within this many seconds."""
     deadline = time.monotonic() + within
     while not holds():
         if time.monotonic() > deadline:

@@ -1,6 +1,6 @@
 """What a client of librdkafka says of its connections: told once, and an end where the brokers do not let it in.
 
-librdkafka tries for ever, whatever is wrong. A broker that is away is worth it: that none answers is an outage (see
+librdkafka tries forever, whatever is wrong. A broker that is away is worth it: that none answers is an outage (see
 `connect.telemetry.outages`), which is over when one does. One that refuses the login, or whose certificate is not
 trusted, says the same tomorrow, until somebody changes something. But a broker that has only just started may refuse
 whom it lets in a moment later, and one of several may be set up wrongly: so it takes some refusals in a row, over some

@@ -196,7 +196,7 @@ async def _probe(client: KafkaNetClient, settings: Mapping[str, Any], deadline: 
 
 
 def _raise_if_final(settings: Mapping[str, Any], error: Exception) -> None:
-    """What trying again does not mend."""
+    """What trying again does not fix."""
     from kafka import errors
 
     where = ", ".join(settings["bootstrap_servers"])

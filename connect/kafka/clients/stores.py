@@ -53,12 +53,12 @@ def is_pem(java: Mapping[str, str], which: Which) -> bool:
 
 
 def is_pkcs12(java: Mapping[str, str], which: Which) -> bool:
-    """Whether a store that is no PEM file is PKCS#12. Raises as `read_store`."""
+    """Whether a store that is not a PEM file is PKCS#12. Raises as `read_store`."""
     return not _content(java, which).startswith(jks.MAGIC)
 
 
 def read_store(java: Mapping[str, str], which: Which) -> Store:
-    """Read a store that is no PEM file.
+    """Read a store that is not a PEM file.
 
     Of several private keys the first counts. As in Java's key stores the key has the store's password unless it has one
     of its own, and the own certificate of a key in a trust store is trusted.

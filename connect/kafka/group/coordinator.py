@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 
 _TICK: Final = 0.25  # seconds between two looks at the connection
 _RETRY: Final = 1.0  # seconds after a join that failed
-# What trying again does not mend.
+# What trying again does not fix.
 _FINAL: Final = (
     errors.AuthorizationError,
     errors.SaslAuthenticationFailedError,

@@ -1,6 +1,6 @@
 """Membership of a Connect group: joining, heartbeats, and until when the membership is certainly ours.
 
-Built on kafka-python's `BaseCoordinator`, which is no promised interface: the version is pinned, and
+Built on kafka-python's `BaseCoordinator`, which is not a promised interface: the version is pinned, and
 tests/integration/group holds it against a real broker. Data goes through confluent-kafka, never through here.
 
 https://kafka.apache.org/protocol (JoinGroup, SyncGroup, Heartbeat, LeaveGroup)

@@ -51,7 +51,7 @@ class Backlog:
         self._learn_begin(assignment - positions.keys() - self._begin.keys())
         total = 0
         for partition in assignment:
-            # Cached: without that the client may wait for ever while another thread polls it.
+            # Cached: without that the client may wait forever while another thread polls it.
             ends: tuple[int, int] | None = self._consumer.get_watermark_offsets(
                 ClientPartition(*partition), cached=True
             )

@@ -1,6 +1,6 @@
 """How far the consumer group of a sink connector is behind the ends of its topics, asked of the brokers.
 
-A consumer's own question for the ends may wait for ever while another thread polls it; these have timeouts. Only for
+A consumer's own question for the ends may wait forever while another thread polls it; these have timeouts. Only for
 records that wait, and only where somebody wants to know since when, one is read.
 """
 

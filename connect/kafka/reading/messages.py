@@ -97,7 +97,7 @@ def records_of(
         messages: of confluent_kafka.
         say: told of errors that pass by themselves.
         ended: told where a partition ends for now.
-        waits: whether somebody reads on for ever. Else only that no broker answers is taken to pass.
+        waits: whether somebody reads on forever. Else only that no broker answers is taken to pass.
 
     Raises:
         ConnectError: one is an error that does not pass.

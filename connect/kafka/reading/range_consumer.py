@@ -87,7 +87,7 @@ class RangeConsumer:
             if any(map(Message.error, records)):
                 partition_end = self._partition_end(records, partition_end)
                 records = [message for message in records if message.error() is None]
-            if records and records[0].offset() < position:  # `start` was out of range, and the client began anew
+            if records and records[0].offset() < position:  # `start` was out of range, and the client started over
                 records = [message for message in records if message.offset() >= position]
             if records:
                 position = records[-1].offset() + 1

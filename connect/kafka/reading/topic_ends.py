@@ -1,6 +1,6 @@
 """The partitions of topics and where they begin and end, asked of the brokers without a consumer.
 
-A consumer's own question for the ends may wait for ever while another thread polls it; these have timeouts.
+A consumer's own question for the ends may wait forever while another thread polls it; these have timeouts.
 """
 
 from __future__ import annotations

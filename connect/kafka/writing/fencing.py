@@ -32,7 +32,7 @@ def fence(java: Mapping[str, str], transactional_ids: Collection[str], timeout: 
 
     Args:
         java: the settings of the producers, under Java's keys: brokers, security.
-        transactional_ids: which; an id that nobody has held is no error.
+        transactional_ids: which; an id that nobody has held is not an error.
         timeout: seconds for all of them.
 
     Raises:
@@ -52,7 +52,7 @@ def fence(java: Mapping[str, str], transactional_ids: Collection[str], timeout: 
             finally:
                 admin.close()
         except KafkaError as error:
-            # A coordinator that moved is looked up anew by another client.
+            # A coordinator that moved is looked up again by another client.
             if not error.retriable or time.monotonic() >= deadline:
                 raise ConnectError(
                     f"Producers with the transactional id {left[0]} cannot be fenced: {error}"

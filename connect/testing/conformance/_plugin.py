@@ -67,7 +67,7 @@ class PluginConformance:
     def test_dependents_are_settings(self) -> None:
         settings = self.plugin().settings
         unknown = {s.name: [name for name in s.dependents if name not in settings] for s in settings}
-        assert not any(unknown.values()), f"dependents that are no settings: {unknown}"
+        assert not any(unknown.values()), f"dependents that are not settings: {unknown}"
 
     def _shown(self) -> list[Setting[Any]]:
         return [setting for setting in self.plugin().settings if not setting.internal]

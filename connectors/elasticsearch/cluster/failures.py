@@ -77,7 +77,7 @@ def failure(error: BaseException) -> Failure:
     names = {each.__name__ for each in type(error).__mro__}
     if "UnsupportedProductError" in names:
         return Failure(
-            "refused", False, "It answers, and is no Elasticsearch. For OpenSearch there is OpenSearchSinkConnector."
+            "refused", False, "It answers, and is not Elasticsearch. For OpenSearch there is OpenSearchSinkConnector."
         )
     if status is not None:
         return _by_status(status, body, str(error))

@@ -63,7 +63,7 @@ class _ReachOptions(settings.Options):
         group=_CLUSTER,
         validator=settings.at_least(0),
         convert=settings.seconds,
-        doc="A connection that was idle for longer is not used again, but made anew.",
+        doc="A connection that was idle for longer is replaced.",
     )
     retries = settings.Int(
         "max.retries",
@@ -182,7 +182,7 @@ def _node(written: str) -> tuple[str, tuple[str, str] | None]:
     except ValueError:
         port = -1
     if parts.scheme not in ("http", "https") or not parts.hostname or port == -1:
-        raise ValueError("is no list of URLs. Write http://host:9200 or https://host:9200, with commas.")
+        raise ValueError("is not a list of URLs. Write http://host:9200 or https://host:9200, with commas.")
     # As in Java: a URL without a port means that of its scheme, and not 9200.
     port = port or (443 if parts.scheme == "https" else 80)
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname

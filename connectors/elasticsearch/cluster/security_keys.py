@@ -196,7 +196,7 @@ class OpenSearchTls(_PlainNames):
         default=False,
         importance="LOW",
         group=_TLS,
-        doc="Whether any certificate will do, which is no protection. For trying things out.",
+        doc="Whether any certificate will do, which is not protection. For trying things out.",
     )
 
     @property

@@ -86,7 +86,7 @@ class Delivery:
         """Send it until each record is written, or somebody has to decide on it.
 
         Raises:
-            ConnectError: it cannot be written, and that is no record's fault.
+            ConnectError: it cannot be written, and that is not a record's fault.
         """
         told = Told()
         try:

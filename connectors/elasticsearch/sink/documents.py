@@ -92,7 +92,7 @@ class Documents:
         try:
             return [None if item is None else orjson.dumps(item, _other, _OPTIONS) for item in items]
         except TypeError:
-            # Keys that are no texts: rare, and slower to write.
+            # Keys that are not texts: rare, and slower to write.
             return [None if item is None else orjson.dumps(item, _other, _ANY_KEYS) for item in items]
 
     # Values whose schema asks for something else than the encoder would write.
@@ -169,7 +169,7 @@ def _checked(text: bytes | None) -> bytes | None:
     try:
         parsed = orjson.loads(text)
     except orjson.JSONDecodeError as error:
-        raise DataError(f"The text is no JSON object, which a document has to be: {error}.") from None
+        raise DataError(f"The text is not JSON object, which a document has to be: {error}.") from None
     if not isinstance(parsed, dict):
         raise DataError("The text is JSON, but no object, which a document has to be.")
     return _on_one_line(bytes(text))

@@ -77,7 +77,7 @@ def _version(header: Any, name: str) -> int | DataError:
             return int(value)
     except ValueError:
         pass
-    said = "is missing" if header is None else "is no whole number"
+    said = "is missing" if header is None else "is not a whole number"
     return DataError(f"The header {name}, the document's version (external.version.header), {said}.")
 
 

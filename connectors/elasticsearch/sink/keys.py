@@ -39,9 +39,9 @@ def _templates(value: str) -> list[Any]:
     try:
         parsed = orjson.loads(value) if value else []
     except orjson.JSONDecodeError as error:
-        raise ValueError(f"is no JSON: {error}.") from None
+        raise ValueError(f"is not JSON: {error}.") from None
     if not isinstance(parsed, list) or not all(isinstance(each, dict) for each in parsed):
-        raise ValueError('is no list of objects, such as [{"texts":{"match_mapping_type":"string",..}}].')
+        raise ValueError('is not a list of objects, such as [{"texts":{"match_mapping_type":"string",..}}].')
     return parsed
 
 
@@ -500,7 +500,7 @@ def problems(parsed: Mapping[str, Any]) -> list[tuple[str, str]]:
     for each in pairs:
         topic, resource = pair(each)
         if not (topic and resource):
-            found.append((mapping, f'"{each}" is no topic:resource.'))
+            found.append((mapping, f'"{each}" is not a topic:resource.'))
     if len({pair(each)[0] for each in pairs}) < len(pairs):
         found.append((mapping, "names a topic twice."))
     if len(pairs) > parsed.get("max.external.resource.mappings", len(pairs)):

@@ -31,7 +31,7 @@ _TEXT: Final = {"type": "text", "fields": {"keyword": {"type": "keyword", "ignor
 
 
 def mapping_of(schema: Schema, options: SinkOptions) -> dict[str, Any] | None:
-    """What `PUT /index/_mapping` takes; None for a schema that is no struct, whose documents say their fields."""
+    """What `PUT /index/_mapping` takes; None for a schema that is not a struct, whose documents say their fields."""
     if schema.type is not Type.STRUCT:
         return None
     return {"properties": _fields(schema, options)}

@@ -186,7 +186,7 @@ class ElasticsearchSinkTask(SinkTask):
         return told.refused
 
     def _say_conflicts(self, conflicts: Counter[str]) -> None:
-        """After a crash they are what it should be; else a topic was made anew, or somebody else writes documents."""
+        """After a crash they are what it should be; else a topic was recreated, or somebody else writes documents."""
         self._conflicts.update(conflicts)
         if time.monotonic() >= self._conflicts_due:
             self._conflicts_due = time.monotonic() + _SAY_AGAIN

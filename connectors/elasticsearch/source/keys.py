@@ -32,9 +32,9 @@ def _query(written: str) -> Any:
     try:
         parsed = orjson.loads(written)
     except orjson.JSONDecodeError as error:
-        raise ValueError(f'is no JSON: {error}. Write {{"term": {{"status": "paid"}}}}, for example.') from None
+        raise ValueError(f'is not JSON: {error}. Write {{"term": {{"status": "paid"}}}}, for example.') from None
     if not isinstance(parsed, dict) or len(parsed) != 1:
-        raise ValueError('is no query. Write {"term": {"status": "paid"}}, for example: what stands under "query".')
+        raise ValueError('is not a query. Write {"term": {"status": "paid"}}, for example: what stands under "query".')
     return parsed
 
 
@@ -162,7 +162,7 @@ class SourceOptions(
         group=_READING,
         validator=settings.at_least(100),
         convert=settings.seconds,
-        doc="How often to look for new and deleted indices. Tasks start anew when there are some.",
+        doc="How often to look for new and deleted indices. Tasks restart when there are some.",
     )
     most_rows = settings.Int(
         "batch.max.rows",
@@ -257,7 +257,7 @@ class SourceOptions(
             raise ConfigError("index.names", "is required, or index.prefix: name the indices to read.")
         for name in self.names:
             if re.search(r'[\\/?"<>| ,#:]', name) or name.startswith(("-", "_", "+")):
-                raise ConfigError("index.names", f'"{name}" is no name of an index, and no pattern of names.')
+                raise ConfigError("index.names", f'"{name}" is neither the name of an index nor a pattern of names.')
         if self.initial is not None and not self.cursor:
             raise ConfigError(
                 "incrementing.initial", "is for incrementing.field.name. Name that field, or leave it out."

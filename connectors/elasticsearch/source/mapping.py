@@ -240,7 +240,7 @@ def _boolean(value: Any) -> bool:
         return True
     if value in (False, "false", ""):
         return False
-    raise ValueError("is no boolean")
+    raise ValueError("is not a boolean")
 
 
 def _moment(value: Any) -> dt.datetime:

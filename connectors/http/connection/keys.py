@@ -45,7 +45,7 @@ def web_address(written: str) -> str:
             return quote(written, safe="%/:=&?~#+!$,;'@()*[]{}|")
     except ValueError:
         pass
-    raise ValueError("is no address. Write https://host/path.")
+    raise ValueError("is not an address. Write https://host/path.")
 
 
 def _headers(written: list[str]) -> dict[str, str]:
@@ -53,7 +53,7 @@ def _headers(written: list[str]) -> dict[str, str]:
     for each in filter(None, written):
         name, colon, value = (part.strip() for part in each.partition(":"))
         if not colon or not _NAME.fullmatch(name):
-            raise ValueError('is no list of headers. Write "name:value", with commas between them.')
+            raise ValueError('is not a list of headers. Write "name:value", with commas between them.')
         if name.lower() in map(str.lower, found):
             raise ValueError(f"names {name} twice. Write it once.")
         if not value.isprintable() or not value.isascii():
@@ -227,7 +227,7 @@ class ServerOptions(LoginOptions, OAuth2Options, more=_ssl()):
         default=False,
         importance="LOW",
         group=_TLS,
-        doc="Whether any certificate will do, which is no protection. For trying things out.",
+        doc="Whether any certificate will do, which is not protection. For trying things out.",
     )
 
     @property

@@ -81,7 +81,7 @@ class Delivery:
 
     @property
     def error(self) -> Exception | None:
-        """Why something stands still: it cannot be sent, and that is no record's fault."""
+        """Why something stands still: it cannot be sent, and that is not a record's fault."""
         return self._writer.error
 
     def room(self, within: float) -> bool:

@@ -42,7 +42,7 @@ def urls(written: str) -> tuple[str, ...]:
     parts = (part.strip() for part in re.split(r",(?=\s{0,20}https?://)", written))
     found = tuple(map(web_address, filter(None, parts)))
     if not found:
-        raise ValueError("is no address. Write https://host/path.")
+        raise ValueError("is not an address. Write https://host/path.")
     if len(set(found)) < len(found):
         raise ValueError("names a URL twice. Write it once.")
     return found
@@ -74,7 +74,7 @@ class SourceOptions(
         "http.timer": WithoutEffect(_NO_CLASSES),
         "http.timer.catchup.interval.millis": "the pages of an answer are read without a pause",
         "http.client": WithoutEffect(_NO_CLASSES),
-        "http.client.connection.ttl.millis": "a connection that was idle for 30 seconds is made anew",
+        "http.client.connection.ttl.millis": "a connection that was idle for 30 seconds is recreated",
         "http.auth": WithoutEffect(_NO_CLASSES),
         "http.request.factory": WithoutEffect(_NO_CLASSES),
         "http.request.template.factory": WithoutEffect(_NO_CLASSES),

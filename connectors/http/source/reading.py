@@ -21,7 +21,7 @@ from connectors.http.source.positions import Position, digest, partition
 log = logging.getLogger(__name__)
 
 _LINES: Final = ("ndjson", "jsonl", "json-lines", "json-seq", "jsonlines")
-#: What is told of a page that is no longer there: a server need not keep cursors for ever.
+#: What is told of a page that is no longer there: a server need not keep cursors forever.
 _GONE: Final = frozenset({400, 404, 410, 422})
 #: A number above is milliseconds since 1970.
 _SECONDS: Final = 1e11
@@ -112,7 +112,7 @@ class Reading:
             try:
                 return None, [orjson.loads(line) for line in answer.content.splitlines() if line.strip()]
             except orjson.JSONDecodeError as error:
-                raise ConnectError(f"{self._client.where} answers with a line that is no JSON: {error}.") from None
+                raise ConnectError(f"{self._client.where} answers with a line that is not JSON: {error}.") from None
         try:
             document = json_of(answer)
         except RestError as error:

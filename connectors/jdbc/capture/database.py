@@ -48,7 +48,7 @@ class CapturedDatabase:
                 raise RetriableError(f"{self._where} cannot be reached: {said}", waits_for=self._where) from error
             raise ConnectError(f"{self._where} refuses the connection: {said}") from error
         except UnicodeError as error:
-            raise ConnectError(f"{self._where[:100]} is no place where a database can be: {error}") from error
+            raise ConnectError(f"{self._where[:100]} is not a place where a database can be: {error}") from error
 
     def query(self, sql: str, values: Any = None) -> list[Any]:
         """The rows of a statement, none for one that has none.

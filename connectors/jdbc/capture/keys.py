@@ -19,7 +19,7 @@ _RUN: Final = "Snapshot and stream"
 
 def _identifier(name: str, value: str) -> None:
     if not re.fullmatch(r"[a-z0-9_]{1,63}", value):
-        raise ValueError(f'"{value}" is no name of a slot: lower case letters, digits and _ only, 63 at most.')
+        raise ValueError(f'"{value}" is not the name of a slot: lower case letters, digits and _ only, 63 at most.')
 
 
 def _prefix(name: str, value: str) -> None:
@@ -38,7 +38,7 @@ def _only_pgoutput(name: str, value: str) -> None:
 def _operations(name: str, value: list[str]) -> None:
     for each in value:
         if each not in ("c", "u", "d", "t", "none"):
-            raise ValueError(f'"{each}" is no operation. Write some of c, u, d, t, or none.')
+            raise ValueError(f'"{each}" is not an operation. Write some of c, u, d, t, or none.')
 
 
 def _no_transactions(name: str, value: bool) -> None:
@@ -119,7 +119,7 @@ WITHOUT_EFFECT: Final[dict[str, str | WithoutEffect]] = {
     "connection.validation.timeout.ms": "a validation waits 5 s for the database",
     "executor.shutdown.timeout.ms": "task.shutdown.graceful.timeout.ms of the worker says how long a stop may take",
     "extended.headers.enabled": WithoutEffect("events have no headers about the connector", unless=("false",)),
-    "include.schema.changes": WithoutEffect("a change of a table's columns is no event", unless=("false",)),
+    "include.schema.changes": WithoutEffect("a change of a table's columns is not an event", unless=("false",)),
     "snapshot.scan.all.columns.force": WithoutEffect("columns are those of the tables that are captured", ("false",)),
     "log.position.check.enable": WithoutEffect("a position that the server has no more is always found", ("true",)),
     "guardrail.collections.*": "there is no limit on tables. table.include.list chooses them",

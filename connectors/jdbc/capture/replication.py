@@ -61,7 +61,7 @@ def parameters(config: Mapping[str, str], timeout: int = 10) -> dict[str, str]:
     if config.get("connection.url"):
         url = translate(config["connection.url"])
         if url.get_backend_name() != "postgresql":
-            raise ConfigError("connection.url", "is no URL of PostgreSQL.")
+            raise ConfigError("connection.url", "is not a URL of PostgreSQL.")
         found |= {name: value for name, value in url.query.items() if isinstance(value, str)}
         told = {"host": url.host, "port": url.port, "dbname": url.database, "user": url.username}
         found |= {name: str(value) for name, value in told.items() if value is not None}
@@ -80,7 +80,7 @@ def parameters(config: Mapping[str, str], timeout: int = 10) -> dict[str, str]:
 
 
 class ConnectionLost(RetriableError):
-    """The connection for replication broke. It is made anew at the next poll."""
+    """The connection for replication broke. It is recreated at the next poll."""
 
 
 class CreatedSlot(NamedTuple):

@@ -150,9 +150,9 @@ class PostgresCdcSourceTask(SourceTask):
             if mode != "when_needed":
                 raise ConnectError(
                     f'The replication slot "{chosen.slot}" {what}: changes since {lsn_text(self._last())} are not '
-                    "there. Set snapshot.mode=when_needed to read everything anew, or reset the connector's offsets."
+                    "there. Set snapshot.mode=when_needed to read everything again, or reset the connector's offsets."
                 )
-            log.warning('The replication slot "%s" %s: everything is read anew.', chosen.slot, what)
+            log.warning('The replication slot "%s" %s: everything is read again.', chosen.slot, what)
         if slot is not None and (slot.lost or self._own_slot or (self._kind == "snapshot" and self._resume is None)):
             # Of a snapshot that was not finished, or of no use any more.
             database.drop_slot(chosen.slot)

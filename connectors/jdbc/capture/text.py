@@ -168,7 +168,7 @@ def _interval(value: bytes) -> tuple[int, int, int]:
     """Months, days and microseconds."""
     found = _INTERVAL.fullmatch(value)
     if found is None:
-        raise DataError(f"{value.decode()} is no interval that can be told.")
+        raise DataError(f"{value.decode()} is not an interval that can be told.")
     years, months, day, sign, hours, minutes, seconds, fraction = found.groups()
     time = 0
     if hours is not None:

@@ -15,7 +15,7 @@ def _zone(value: str) -> ZoneInfo:
     try:
         return ZoneInfo(value)
     except (KeyError, ValueError, OSError):
-        raise ValueError(f'"{value}" is no time zone. Write UTC or a name such as Europe/Berlin.') from None
+        raise ValueError(f'"{value}" is not a time zone. Write UTC or a name such as Europe/Berlin.') from None
 
 
 def _always(value: str) -> bool:

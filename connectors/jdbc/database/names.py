@@ -29,7 +29,7 @@ class TableName:
         """
         parts = split(written)
         if not 1 <= len(parts) <= 3 or not all(parts):
-            raise ConfigError(key, f'"{written}" is no name of a table. Write table, or schema.table.')
+            raise ConfigError(key, f'"{written}" is not the name of a table. Write table, or schema.table.')
         return cls(parts[-1], *reversed(parts[:-1]))
 
     @property

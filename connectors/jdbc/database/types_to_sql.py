@@ -271,7 +271,7 @@ _BITS: Final = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 
 
 def whole_bits(column: TypeEngine[Any]) -> int | None:
-    """How many bits a column's whole numbers have; None when it is no column of whole numbers, or takes any."""
+    """How many bits a column's whole numbers have; None when it is not a column of whole numbers, or takes any."""
     if isinstance(column, mysql.TINYINT):
         return 8
     if isinstance(column, mysql.MEDIUMINT):

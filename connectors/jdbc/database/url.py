@@ -69,7 +69,7 @@ def translate(written: str) -> URL:
         if written.lower().startswith("jdbc:"):
             return _of_jdbc(written[len("jdbc:") :])
         url = make_url(written)
-    except (ArgumentError, ValueError):  # the latter for ports that are no numbers
+    except (ArgumentError, ValueError):  # the latter for ports that are not numbers
         raise _unreadable() from None
     url = url.set(drivername=DRIVERS.get(url.drivername, url.drivername))
     try:

@@ -150,7 +150,7 @@ def _decimals(column: FieldColumn) -> pa.Array:
         # More digits than Arrow has.
         items = column.items
         if any(not isinstance(item, Decimal | int | None) for item in items):
-            raise TypeError("it is no Decimal") from None
+            raise TypeError("it is not a Decimal") from None
         return pa.array([None if item is None else format(Decimal(item), "f") for item in items], pa.string())
 
 

@@ -351,7 +351,7 @@ def problems(parsed: Mapping[str, Any]) -> list[tuple[str, str]]:
     for pair in parsed.get("topics.to.tables.mapping") or []:
         topic, colon, table = pair.rpartition(":")
         if not (colon and topic.strip() and table.strip()):
-            found.append(("topics.to.tables.mapping", f'"{pair}" is no topic:table.'))
+            found.append(("topics.to.tables.mapping", f'"{pair}" is not a topic:table.'))
     if parsed.get("table.name.format") == "":
         found.append(("table.name.format", "is empty. Write ${topic}, or the name of a table."))
     return found

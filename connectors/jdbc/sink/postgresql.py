@@ -16,7 +16,7 @@ from sqlalchemy import Connection
 from connectors.jdbc.sink.statements import Layout
 from connectors.jdbc.sink.target import Target
 
-#: Nulls are nothing, texts always in quotes: an empty text is no null.
+#: Nulls are nothing, texts always in quotes: an empty text is not null.
 _CSV: Final = pa.csv.WriteOptions(include_header=False, quoting_style="needed", batch_size=65_536)
 
 

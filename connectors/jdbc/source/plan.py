@@ -89,7 +89,7 @@ def _check_times(times: Sequence[Column], strict: bool, part: Part) -> None:
         if column.kind not in TIMES:
             raise ConnectError(
                 f'The timestamp column "{column.name}" of {part} is of type {column.declared or column.kind.value}, '
-                "which is no timestamp."
+                "which is not a timestamp."
             )
     if len({column.kind is Kind.MOMENT for column in times}) > 1:
         raise ConnectError(

@@ -226,7 +226,7 @@ class _Digits:
     def __call__(self, value: Any) -> Decimal:
         number = value if isinstance(value, Decimal) else Decimal(str(value))
         if not number.is_finite():
-            raise ValueError(f"{number} is no number that Decimal takes. Choose another numeric.mapping.")
+            raise ValueError(f"{number} is not a number that Decimal takes. Choose another numeric.mapping.")
         brought = number.quantize(self._exponent, context=Context(prec=2000, Emin=-100_000, Emax=100_000))
         if self._untold and brought != number:
             raise ValueError(

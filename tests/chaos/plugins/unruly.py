@@ -177,7 +177,7 @@ class Slow(Transformation):
 
 
 class Leaky(Transformation):
-    """Keeps 100 bytes of each record for ever."""
+    """Keeps 100 bytes of each record forever."""
 
     def __init__(self) -> None:
         self._kept: list[bytes] = []

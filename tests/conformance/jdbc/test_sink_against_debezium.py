@@ -23,7 +23,7 @@ from .sink_cases import ALONE, WAYS, Way
 #: Where we differ on purpose: database, way, what of it; and why.
 DELIBERATE = {
     # What Debezium's sink fails with, or what needs an extension there that is not installed.
-    "* plain_key *": "Debezium fails with keys that are no structs.",
+    "* plain_key *": "Debezium fails with keys that are not structs.",
     "* t_struct *": "Debezium fails with structs; here they are JSON.",
     "* t_map_text *": "Debezium needs hstore, and fails in MariaDB; here they are JSON.",
     "* t_array_date *": "Debezium takes days for texts, and fails; here they are an array of dates.",

@@ -133,7 +133,7 @@ UNKNOWN: list[Step] = [
     ),
     Ask("unknown connector: patch", "PATCH", "/connectors/nope/config", {"a": "b"}),
     Ask("unknown connector: alter offsets", "PATCH", "/connectors/nope/offsets", source_offset({"position": 1})),
-    get("a task that is no number", "/connectors/nope/tasks/x/status"),
+    get("a task that is not a number", "/connectors/nope/tasks/x/status"),
     get("a task below zero", "/connectors/nope/tasks/-1/status"),
     get("a task too big", "/connectors/nope/tasks/99999999999/status"),
 ]
@@ -197,7 +197,7 @@ LIFE: list[Step] = [
     *state("src", "RUNNING", tasks=1),
     Ask("restart a task", "POST", "/connectors/src/tasks/0/restart"),
     *state("src", "RUNNING", tasks=1),
-    Ask("restart a task that is no number", "POST", "/connectors/src/tasks/x/restart"),
+    Ask("restart a task that is not a number", "POST", "/connectors/src/tasks/x/restart"),
     Ask("put the config", "PUT", "/connectors/src/config", SOURCE),
     Ask("put nothing", "PUT", "/connectors/src/config", ""),
     Ask("put null", "PUT", "/connectors/src/config", "null"),
@@ -270,14 +270,14 @@ SINKS: list[Step] = [
     *(
         Ask(f"alter a sink: {name}", "PATCH", "/connectors/sink/offsets", sink_offset(offset, partition))
         for name, offset, partition in (
-            ("an offset that is no number", {"kafka_offset": "x"}, PLACE),
+            ("an offset that is not a number", {"kafka_offset": "x"}, PLACE),
             ("an offset below zero", {"kafka_offset": -2}, PLACE),
             ("no offset", {"x": 1}, PLACE),
             ("a null in the offset", {"kafka_offset": None}, PLACE),
             ("no partition", {"kafka_offset": 1}, {"kafka_topic": "{topic}"}),
             ("no topic", {"kafka_offset": 1}, {"kafka_partition": 0}),
             ("a null topic", None, {"kafka_topic": None, "kafka_partition": 0}),
-            ("a partition that is no number", None, {"kafka_topic": "{topic}", "kafka_partition": "a"}),
+            ("a partition that is not a number", None, {"kafka_topic": "{topic}", "kafka_partition": "a"}),
             ("null", None, None),
             ("an unknown topic", {"kafka_offset": 1}, {"kafka_topic": "no-{topic}", "kafka_partition": 0}),
             ("an unknown partition", {"kafka_offset": 1}, {"kafka_topic": "{topic}", "kafka_partition": 9}),
@@ -339,7 +339,7 @@ TOPICS: list[Step] = [
 PLUGINS: list[Step] = [
     get("plugins", "/connector-plugins"),
     get("all plugins", "/connector-plugins?connectorsOnly=false"),
-    get("connectorsOnly is no boolean", "/connector-plugins?connectorsOnly=x"),
+    get("connectorsOnly is not a boolean", "/connector-plugins?connectorsOnly=x"),
     get("settings of a source", "/connector-plugins/FileStreamSource/config"),
     get("settings of a sink", "/connector-plugins/FileStreamSinkConnector/config"),
     get("settings of a converter", "/connector-plugins/org.apache.kafka.connect.json.JsonConverter/config"),

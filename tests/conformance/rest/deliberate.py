@@ -108,7 +108,7 @@ COMMON = [
     ),
     Difference(
         "Plug-ins come with the runtime that Kafka Connect has not: connectors of databases, for example",
-        "validate .*|.*plugins|connectorsOnly is no boolean",
+        "validate .*|.*plugins|connectorsOnly is not a boolean",
         r"body\.(source|sink|converter|transformation) .*|.*\.recommended_values\.[\w.$]+",
         lambda ours, theirs: theirs is MISSING,
     ),
@@ -136,7 +136,9 @@ COMMON = [
         "settings of a converter",
         r".*\.(group|order_in_group|width|display_name)",
     ),
-    Difference("A converter is told its type, it is no setting", "settings of a converter", r"body\.converter\.type"),
+    Difference(
+        "A converter is told its type, it is not a setting", "settings of a converter", r"body\.converter\.type"
+    ),
     Difference(
         "An error is said once, with the value that is wrong",
         "validate a (wrong number|missing topic|sink without topics)",

@@ -226,7 +226,7 @@ def _json(envelope: bool) -> tuple[JsonConverter, JsonConverter]:
 
 
 def json_records(*, envelope: bool) -> list[Raw]:
-    """The values and keys as JSON, with tombstones, a record without a key and one that is no JSON."""
+    """The values and keys as JSON, with tombstones, a record without a key and one that is not JSON."""
     of_keys, of_values = _json(envelope)
     records = [
         Raw(

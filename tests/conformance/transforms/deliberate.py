@@ -175,7 +175,7 @@ DIFFERENCES = [
         " classes and &&, \\\\p{L} and other properties of Unicode, \\\\G, \\\\X, the flags x, d and U, a"
         " look-behind of no fixed length, references to groups that are not there, a repetition of a repetition",
         "RegexRouter|predicates.TopicNameMatches",
-        refused_early("is no regular expression"),
+        refused_early("is not a regular expression"),
     ),
     Difference(
         "A struct whose schema has a default goes through; Kafka Connect takes the new schema and one made"
@@ -201,8 +201,8 @@ OUR_OWN_KEYS: dict[str, set[str]] = {
 #: and of what the one that refuses says, and the reason.
 VALUES = [
     ("HeaderFrom.*", "fields", "has an empty entry", "see above"),
-    ("RegexRouter", "regex", "is no regular expression", "see above"),
-    ("predicates.TopicNameMatches", "pattern", "is no regular expression", "see above"),
+    ("RegexRouter", "regex", "is not a regular expression", "see above"),
+    ("predicates.TopicNameMatches", "pattern", "is not a regular expression", "see above"),
     (
         ".*",
         "fields|include|exclude|headers",

@@ -114,7 +114,7 @@ def value_form(schema: Schema | None, value: Any) -> Any:
     if isinstance(value, list | tuple):
         element = schema.value_schema if schema is not None else None
         return ("list", tuple(value_form(element, item) for item in value))
-    assert isinstance(value, dict), f"{type(value)} is no class that a value may have"
+    assert isinstance(value, dict), f"{type(value)} is not a class that a value may have"
     if kind is Type.STRUCT:
         assert schema is not None
         unknown = [name for name in value if schema.field(name) is None]

@@ -166,7 +166,7 @@ SINGLES = [_single(number) for number in FLOATS]
 
 
 def scalar(chance: random.Random) -> Any:
-    """A schemaless value that is no list and no map."""
+    """A schemaless value that is not a list and no map."""
     return chance.choice(
         [
             None,
@@ -219,7 +219,7 @@ def part(chance: random.Random, schemas: Sequence[Schema]) -> Part:
 
 
 def scalars(chance: random.Random, count: int) -> list[Part]:
-    """Values that are no structs: of primitive and logical types, or schemaless."""
+    """Values that are not structs: of primitive and logical types, or schemaless."""
     made: list[Part] = []
     for _ in range(count):
         if chance.random() < 0.4:
@@ -231,7 +231,7 @@ def scalars(chance: random.Random, count: int) -> list[Part]:
 
 
 def flat(chance: random.Random, count: int) -> list[Part]:
-    """Structs and maps of values that are no structs and no maps, and a null now and then."""
+    """Structs and maps of values that are not structs and no maps, and a null now and then."""
     wide = Schema.struct({name: schema(chance, 3) for name in chance.sample(NAMES[:6], 4)})
     others = {name: _logical(chance, chance.random() < 0.5) for name in chance.sample(NAMES[:6], 3)}
     made: list[Part] = []

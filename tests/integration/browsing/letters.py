@@ -20,7 +20,7 @@ def letter(topic: str, partition: int, offset: int, **more: Any) -> list[tuple[s
         "stage": "VALUE_CONVERTER",
         "class_name": "org.apache.kafka.connect.json.JsonConverter",
         "exception": "org.apache.kafka.connect.errors.DataException",
-        "message": f"This is no JSON at character {offset}",
+        "message": f"This is not JSON at character {offset}",
         "stacktrace": f"Traceback\n  at {offset}",
     }
     return [*OWN, *ErrorContext(topic=topic, partition=partition, offset=offset, **{**about, **more}).headers()]

@@ -97,7 +97,7 @@ def test_groups_count_what_differs_in_numbers_alone(dlq):
     found = dlq().groups(Wanted())
     assert sorted((group.count, group.stage, group.message) for group in found.groups if group.message) == [
         (1, "TRANSFORMATION", "no field 'id' in 5"),
-        (1201, "VALUE_CONVERTER", "This is no JSON at character 8"),
+        (1201, "VALUE_CONVERTER", "This is not JSON at character 8"),
     ]
     assert [group.stage for group in found.groups if group.message is None] == [""]
     largest = found.groups[0]

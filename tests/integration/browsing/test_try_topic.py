@@ -14,7 +14,7 @@ from .letters import KEPT
 
 @pytest.fixture
 def topic(broker, new_topic):
-    """Two partitions with five records each, of which one is no JSON and one has only a key."""
+    """Two partitions with five records each, of which one is not JSON and one has only a key."""
     name = new_topic(partitions=2, config=KEPT)
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
     for partition in (0, 1):

@@ -1,4 +1,4 @@
-"""Dead letters of a real sink, of Java's worker and of ours: seen, mended and replayed until the sink takes them."""
+"""Dead letters of a real sink, of Java's worker and of ours: seen, fixed and replayed until the sink takes them."""
 
 import json
 import time
@@ -76,7 +76,7 @@ def test_dead_letters_are_found_shown_and_grouped(connect, name, sink, broker):
 
 def test_what_is_mended_is_taken_by_the_sink_and_nothing_is_replayed_twice(connect, name, sink, broker, read):
     file, there = sink
-    edits = ["--set", 'schema={"type": "string"}', "--set", "payload=mended", "--unset", "id", "--unset", "price"]
+    edits = ["--set", 'schema={"type": "string"}', "--set", "payload=fixed", "--unset", "id", "--unset", "price"]
     assert connect("dlq", "replay", name, "--key", "k1", *edits, "--dry-run", *there).endswith("1 would be replayed\n")
     assert connect("dlq", "replay", name, "--key", "k1", *edits, *there).endswith(f"-> {name}-1@4\n1 replayed\n")
     connect.until(lambda: file.read_text() == "good\nmended\n")
@@ -84,8 +84,8 @@ def test_what_is_mended_is_taken_by_the_sink_and_nothing_is_replayed_twice(conne
     assert again == "0 would be replayed, 1 were replayed before (--again replays them, too)\n"
     *_, replayed = sorted(read(broker.bootstrap_servers, name, 5), key=lambda message: message.offset())
     assert (replayed.key(), replayed.headers(), replayed.timestamp()[1]) == (b"k1", HEADERS, BEGAN + 1)
-    mended = {"schema": {"type": "string"}, "payload": "mended"}
-    assert json.loads(replayed.value()) == mended
+    fixed = {"schema": {"type": "string"}, "payload": "fixed"}
+    assert json.loads(replayed.value()) == fixed
 
 
 def test_bytes_come_back_to_the_letter(connect, name, sink, broker, read):

@@ -1,4 +1,4 @@
-"""A connector gets another configuration: its tasks are started anew with it, once, and only if it is another one."""
+"""A connector gets another configuration: its tasks are started again with it, once, and only if it is another one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def asked(two: Pool) -> PoolWorker:
 
 @pytest.fixture(scope="module")
 def quiet(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pool]:
-    """Two workers with nothing else to run: no task moves for the sake of balance, which starts it anew as well."""
+    """Two workers with nothing else to run: no task moves for the sake of balance, which starts it again as well."""
     with a_pool(broker.bootstrap_servers, tmp_path_factory.mktemp("quiet"), 2) as made:
         yield made
 
@@ -57,7 +57,7 @@ def test_a_change_restarts_the_tasks_once(
     config |= change
     asked.do("PUT", f"/connectors/{name}/config", config)
     expected += [f"0 {mark}", f"1 {mark}"]
-    quiet.until(lambda: len(lines(starts)) >= len(expected), "the tasks are started anew")
+    quiet.until(lambda: len(lines(starts)) >= len(expected), "the tasks are started again")
     # The same again restarts nothing. tasks.max is a part of every task's configuration here.
     asked.do("PUT", f"/connectors/{name}/config", config)
     asked.do("PUT", f"/connectors/{name}/config", config | {"tasks.max": "3"})

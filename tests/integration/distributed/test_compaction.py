@@ -44,7 +44,7 @@ def test_connectors_of_which_a_part_was_compacted_away_are_cut_anew(pool: Pool, 
             task("older", 0, tmp_path, "old"),
             commit("older", 1),
             connector("older", tmp_path, 2),
-            # One of its tasks was written anew, and the worker died before it committed that.
+            # One of its tasks was rewritten, and the worker died before it committed that.
             connector("half", tmp_path, 2),
             task("half", 1, tmp_path, "old"),
             commit("half", 2),

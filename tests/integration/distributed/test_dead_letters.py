@@ -42,8 +42,8 @@ def test_any_worker_shows_and_replays_the_dead_letters_of_a_sink(
     for worker in (one, other):
         two.until(lambda worker=worker: len(worker.get(path)["letters"]) == 2, "both are dead letters")
         assert [letter["key"]["text"] for letter in worker.get(path)["letters"]] == ["k2", "k1"]
-    mended = {"schema": {"type": "string"}, "payload": "mended"}
-    order = {"key": "k1", "set": mended, "unset": ["id"]}
+    fixed = {"schema": {"type": "string"}, "payload": "fixed"}
+    order = {"key": "k1", "set": fixed, "unset": ["id"]}
     for worker, replayed in ((other, 1), (one, 0)):
         outcome = worker.do("POST", f"{path}/replay", order)
         assert (len(outcome["replayed"]), outcome["marked_before"], outcome["warning"]) == (
@@ -51,7 +51,7 @@ def test_any_worker_shows_and_replays_the_dead_letters_of_a_sink(
             1 - replayed,
             None,
         )
-    two.until(lambda: (tmp_path / "out.txt").read_text() == "mended\n", "the sink takes it")
+    two.until(lambda: (tmp_path / "out.txt").read_text() == "fixed\n", "the sink takes it")
     *_, back = read(broker.bootstrap_servers, topic, 3)
     assert (back.key(), back.headers(), back.timestamp()[1]) == (b"k1", HEADERS, at)
     one.do("DELETE", f"/connectors/{name}")

@@ -18,7 +18,7 @@ LIBRARY, SIGNAL = "plugin.library.paths", "internal.termination.signal"
 
 
 def opened(pipe: Path) -> bool:
-    """Whether somebody reads from a pipe, or waits to: a loader that was handed it would, for ever."""
+    """Whether somebody reads from a pipe, or waits to: a loader that was handed it would, forever."""
     try:
         os.close(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
     except OSError:

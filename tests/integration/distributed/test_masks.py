@@ -36,7 +36,7 @@ def test_a_mask_in_the_config_topic_is_no_password(two: Pool, name: str, tmp_pat
         trace = asked.get(f"/connectors/{name}/status")["connector"]["trace"]
         assert f'key "{key}": {MASK} stands in place of the secret itself' in trace
         assert "PUT the configuration again" in trace
-        # What is there now is no secret that the mask could stand for.
+        # What is there now is not a secret that the mask could stand for.
         for worker in two.workers:
             refused = worker.ask("PUT", f"/connectors/{name}/config", read)
             assert (refused.status, "the secret is lost" in refused.body["message"]) == (400, True)

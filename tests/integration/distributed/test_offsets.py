@@ -166,7 +166,7 @@ def test_a_sinks_offsets_are_altered_and_reset(two: Pool, asked: PoolWorker, sin
     answer = changed(two, lambda: asked.ask("DELETE", sink.path))
     assert "have been reset successfully" in answer.body["message"]
     everywhere(two, sink.path, [])
-    # Doing it twice is no error.
+    # Doing it twice is not an error.
     changed(two, lambda: asked.ask("DELETE", sink.path))
     asked.do("PUT", f"/connectors/{sink.name}/resume")
     everywhere(two, sink.path, sink.at(LINES))

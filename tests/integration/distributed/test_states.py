@@ -110,7 +110,7 @@ def test_a_change_of_a_paused_connector_reaches_its_tasks(
     asked.do("PUT", f"/connectors/{name}/pause")
     all_say(two, name, 1, "PAUSED")
     asked.do("PUT", f"/connectors/{name}/config", steady(tmp_path, 1, starts=str(starts), mark="new"))
-    two.until(lambda: starts.read_text() == "0 old\n0 new\n", "the task is started anew, once")
+    two.until(lambda: starts.read_text() == "0 old\n0 new\n", "the task is restarted, once")
     all_say(two, name, 1, "PAUSED")
     asked.do("PUT", f"/connectors/{name}/resume")
     all_say(two, name, 1)

@@ -1,4 +1,4 @@
-"""The operations page in a real browser: what is stuck is found and mended by the page alone."""
+"""The operations page in a real browser: what is stuck is found and fixed by the page alone."""
 
 import re
 from collections.abc import Callable, Iterator

@@ -134,7 +134,7 @@ class Readings:
         return [row["_value"] for row in self.available(plan).rows]
 
     def produce(self, topic: str, values: Sequence[Any], partition: int = 0, **more: Any) -> None:
-        """Write records, each acknowledged; what is no bytes as JSON."""
+        """Write records, each acknowledged; what is not bytes as JSON."""
         producer = Producer({"bootstrap.servers": self.servers, "linger.ms": 5})
         for value in values:
             raw = value if value is None or isinstance(value, bytes) else json.dumps(value).encode()

@@ -129,7 +129,7 @@ def test_a_sink_that_keeps_records_back_fails_with_what_to_do(sinks: ConnectorSi
     error = translate_error(failed(sinks.start([topic], plan)))
     assert kind_of(error) is ErrorKind.CONFIGURATION  # it is not restarted
     assert str(error) == (
-        'key "engine": LinesTask cannot run on Spark as it is: it keeps records back, and there each micro-batch has to'
+        'key "engine": LinesTask cannot run on Spark as it is: it holds back records, and there each micro-batch has to'
         " be durable. Write engine=worker; or have the task write everything where context.one_batch says so; or, if it"
         " only needs longer, raise sink.flush.timeout.ms. Its pre_commit has said for 0.5 s that this is not durable:"
         f" {topic}-0 from offset 6."

@@ -142,7 +142,7 @@ def test_a_sink_that_keeps_records_back_says_what_to_do_and_is_not_restarted(
     config = {"connector__class": "spark_lines.LinesSinkConnector", "folder": str(sinks.folder), "keep": "1"}
     on_spark(topic, run, sink__flush__timeout__ms="200", **config)
     trace = run.await_state("sink", "FAILED")
-    assert "LinesTask cannot run on Spark as it is: it keeps records back" in trace
+    assert "LinesTask cannot run on Spark as it is: it holds back records" in trace
     assert "Write engine=worker; or have the task write everything where context.one_batch says so" in trace
     note = run.until(lambda: run.task("sink").restart)
     assert (note.kind, note.at_ms) == ("configuration", None)

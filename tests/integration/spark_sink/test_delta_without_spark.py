@@ -192,7 +192,7 @@ def test_a_table_that_cannot_be_written_fails_the_task_in_one_line(
     produce(topic, {"id": 1})
     run = orders(topic, table=str(tmp_path / "file" / "orders"))
     trace = run.await_state("orders", "FAILED")
-    assert "could not be created: part of the path is no folder. Check the key table." in trace
+    assert "could not be created: part of the path is not a folder. Check the key table." in trace
 
 
 @pytest.mark.slow

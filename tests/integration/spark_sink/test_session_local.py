@@ -242,7 +242,7 @@ def test_a_port_that_is_taken(no_shared_spark: None) -> None:
 
 
 def test_a_task_that_stops_does_not_wait_for_spark(no_shared_spark: None) -> None:
-    # A broker of other tests is no Spark, and a Spark of the test before may still be ending.
+    # A broker of other tests is not Spark, and a Spark of the test before may still be ending.
     def sparks() -> set[psutil.Process]:
         found = set()
         for child in psutil.Process().children(recursive=True):

@@ -1,4 +1,4 @@
-"""The Spark sink's task on a real broker and a real Spark: where it begins, goes on, rests and begins anew."""
+"""The Spark sink's task on a real broker and a real Spark: where it begins, goes on, rests and starts over."""
 
 import uuid
 from collections.abc import Callable

@@ -155,7 +155,7 @@ def test_tombstones_alone_delete_from_a_table_that_is_there(broker: Broker, sink
     one = sink(topic, mode="upsert")
     one.run_until({(topic, 0): 3})
     keyed(broker, topic, [("k1", None)])
-    one.alter({(topic, 0): 3})  # the query begins anew, and has to look at records once more
+    one.alter({(topic, 0): 3})  # the query restarts, and has to look at records once more
     one.run_until({(topic, 0): 4})
     assert numbers(lake / "rows") == [0, 2]
     assert [set(row) for row in rows(lake / "rows")] == [{"key", "n"}] * 2

@@ -1,4 +1,4 @@
-"""The demo stops at the first error that no restart can mend, in the words of the task that met it."""
+"""The demo stops at the first error that no restart can fix, in the words of the task that met it."""
 
 import os
 import subprocess

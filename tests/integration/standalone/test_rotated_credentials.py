@@ -63,7 +63,7 @@ class Role:
         self._secret.becomes(password)
         # Capture connects once for its snapshot, and again to follow: for a moment nobody may be connected.
         ending = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '{self.name}'"
-        until(lambda: self._database.execute(ending), 30, "nobody is connected, so nobody has to connect anew")
+        until(lambda: self._database.execute(ending), 30, "nobody is connected, so nobody has to connect again")
 
     def drop(self) -> None:
         self._database.execute(f"DROP OWNED BY {self.name}")

@@ -110,7 +110,7 @@ def test_each_variable_without_a_value_and_each_wrong_provider_is_told_at_once_w
         (
             {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.jaas.config": "x required a=b"},
             "sasl.jaas.config",
-            "it does not read: <login module> required <option>=<value>",  # the advice is no secret
+            "it does not read: <login module> required <option>=<value>",  # the advice is not a secret
         ),
         (
             {"consumer.plugin.library.paths": "/tmp/library.so"},

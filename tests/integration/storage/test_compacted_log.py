@@ -1,4 +1,4 @@
-"""The compacted log on a real broker: what it makes and refuses, what it reads, and that nothing waits for ever."""
+"""The compacted log on a real broker: what it makes and refuses, what it reads, and that nothing waits forever."""
 
 from __future__ import annotations
 

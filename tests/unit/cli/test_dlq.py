@@ -18,7 +18,7 @@ ERROR = {
     "stage": "VALUE_CONVERTER",
     "class_name": "org.apache.kafka.connect.json.JsonConverter",
     "exception": "org.apache.kafka.connect.errors.DataException",
-    "message": "This is no JSON",
+    "message": "This is not JSON",
     "stacktrace": "Traceback\n  at here\x1b[2J",
     "topic": "orders",
     "partition": 3,
@@ -77,7 +77,7 @@ def test_a_list_is_a_table(worker, capsys):
     assert main(["dlq", "list", "orders"]) == 0
     assert capsys.readouterr().out == (
         "PLACE  TIME                      STAGE            ERROR                           KEY   FROM\n"
-        '0:812  2023-11-14T22:13:20.000Z  VALUE_CONVERTER  DataException: This is no JSON  "k5"  orders-3@1999\n'
+        '0:812  2023-11-14T22:13:20.000Z  VALUE_CONVERTER  DataException: This is not JSON  "k5"  orders-3@1999\n'
         "0:811  2023-11-14T22:13:20.000Z  -                -                               null  -\n"
     )
     assert worker.asked[0].path == "/connectors/orders/dlq?limit=50"
@@ -139,7 +139,7 @@ def test_one_is_shown_in_full_with_what_the_converter_says(worker, capsys):
     shown = capsys.readouterr().out
     assert shown.startswith(
         "dead letter  dead 0:812, 2023-11-14T22:13:20.000Z\n"
-        "error        VALUE_CONVERTER: DataException: This is no JSON\n"
+        "error        VALUE_CONVERTER: DataException: This is not JSON\n"
         "in           org.apache.kafka.connect.json.JsonConverter, connector orders, task 0\n"
         "from         orders-3@1999\n"
         "fingerprint  abcdef012345\n"
@@ -147,7 +147,7 @@ def test_one_is_shown_in_full_with_what_the_converter_says(worker, capsys):
         "header       n = null\n"
         "key          k5\n"
         'value        {"id": "5", "p": 1.50\n'
-        "  converted  JsonConverter fails: DataError: This is no JSON"
+        "  converted  JsonConverter fails: DataError: This is not JSON"
     )
     assert shown.endswith("stack trace\n  Traceback\n    at here [2J\n")
 

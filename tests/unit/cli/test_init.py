@@ -76,9 +76,9 @@ def test_names_of_packages_become_names_of_classes() -> None:
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("My_Orders", "is no name for a package. Write small letters"),
-        ("class", "is no name for a package"),
-        ("json", "is no name for a package"),
+        ("My_Orders", "is not a name for a package. Write small letters"),
+        ("class", "is not a name for a package"),
+        ("json", "is not a name for a package"),
         ("connect", "is a package of connect-runtime"),
         ("file-stream", '"FileStreamSourceConnector" is the name of a source that is installed'),
     ],

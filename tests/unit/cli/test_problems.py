@@ -38,8 +38,8 @@ def test_what_every_connector_finds_wrong_with_the_worker_is_said_once(problems)
 
 def test_secrets_are_not_shown(problems):
     redactor.remember(["swordfish-of-this-test"])
-    problems.error(Position("a", 1), '"swordfish-of-this-test" is no number.', key="k")
-    assert problems.errors() == ['a:1: key "k": "[hidden]" is no number.']
+    problems.error(Position("a", 1), '"swordfish-of-this-test" is not a number.', key="k")
+    assert problems.errors() == ['a:1: key "k": "[hidden]" is not a number.']
 
 
 def test_a_worker_s_wrong_keys_leave_it_usable_for_checking_connectors(tmp_path):

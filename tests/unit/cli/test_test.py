@@ -64,7 +64,7 @@ cases:
       - {{value: {{id: 5}}}}
       - {{dropped: once}}
       - {{value: null}}
-  - name: what is no number is refused
+  - name: what is not a number is refused
     records: {{key: k1, value: {{id: x}}}}
     error: {{stage: TRANSFORMATION, class: ValueError, message: invalid literal}}
 """
@@ -89,7 +89,7 @@ def test_cases_that_hold_are_told_in_a_line_each(folder, capsys):
         "good.yaml\n"
         "  ok      the id becomes a number\n"
         "  ok      the second of a key is dropped\n"
-        "  ok      what is no number is refused\n"
+        "  ok      what is not a number is refused\n"
         "3 passed in "
     )
 
@@ -110,7 +110,7 @@ def test_a_case_that_fails_says_where_and_how(folder, capsys):
         f"  FAILED  the second of a key is dropped  (wrong.yaml:{first + 3})\n"
         f"          wrong.yaml:{second}: record 2: expected it to be kept, "
         "got it dropped by transformation once (Once)\n"
-        "  ok      what is no number is refused\n"
+        "  ok      what is not a number is refused\n"
         "2 failed, 1 passed in "
     )
 
@@ -227,7 +227,7 @@ cases:
         (("      - {value: null}\n", ""), "a.yaml:25: there are 3 records and 2 expectations"),
         (("    error: {stage", "    dropped: true\n    error: {stage"), "say what is expected: one of"),
         (("message: invalid literal", "message: ("), "message is not a regular expression"),
-        (("key: k2}", "keys: k2}"), "a.yaml:24: keys: is no field of a record"),
+        (("key: k2}", "keys: k2}"), "a.yaml:24: keys: is not a field of a record"),
         (("once.type: steps_of_test.Once", "once.type: Nonsense"), 'a.yaml:9: There is no transformation "Nonsense"'),
         (("transforms.whole.predicate: tombstone", "transforms.whole.predicate: x"), "a.yaml:11: "),
         (("worker: {plugin.path: plugins}", "worker: nowhere.properties"), "a.yaml:1: nowhere.properties: there is no"),

@@ -214,7 +214,7 @@ def test_a_wrong_command_line_is_explained(folder, capsys, words, said):
 def test_a_broken_line_of_samples_is_named(folder, capsys):
     (folder / "samples.jsonl").write_text('{"value": {"id": "1"}}\n{"id": 5}\n')
     assert tried("--file", "samples.jsonl") == 2
-    assert "samples.jsonl:2: id: is no field of a record" in capsys.readouterr().err
+    assert "samples.jsonl:2: id: is not a field of a record" in capsys.readouterr().err
     (folder / "samples.jsonl").write_text("{")
     assert tried("--file", "samples.jsonl") == 2
     assert "samples.jsonl:1: this is not JSON" in capsys.readouterr().err

@@ -23,7 +23,7 @@ def test_the_names_of_java_are_known(name: str) -> None:
 def test_what_is_no_character_set_is_named_when_a_configuration_is_validated(name: str) -> None:
     found = {value.name: value.errors for value in StringConverter.settings.validate({"converter.encoding": name})}
     assert found["converter.encoding"] == [
-        f'"{name}" is no character set. Write one such as UTF-8, ISO-8859-1 or UTF-16.'
+        f'"{name}" is not a character set. Write one such as UTF-8, ISO-8859-1 or UTF-16.'
     ]
     with pytest.raises(ConfigError) as raised:
         StringConverter().configure({"converter.encoding": name}, is_key=False)

@@ -402,7 +402,7 @@ def test_what_fits_can_be_stored_without_loss(
         written = {name: item for name, item in value.items() if (name,) not in verdict.ignored}
         for field in verdict.target.fields:
             item = written.get(field.name)
-            # A float is no whole number, and a whole number is a float only where none of its digits is lost.
+            # A float is not a whole number, and a whole number is a float only where none of its digits is lost.
             if field.schema.type in (Type.FLOAT32, Type.FLOAT64) and isinstance(item, int):
                 item = float(item) if field.schema.type is Type.FLOAT64 else float32(float(item))
                 assert item == written[field.name]

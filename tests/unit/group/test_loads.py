@@ -69,7 +69,7 @@ def test_loads_that_change_move_few_tasks_and_come_to_rest(seed: int, case: int)
 
 
 def test_the_noise_of_a_measurement_moves_next_to_nothing(seed: int) -> None:
-    """Twenty rounds without cause in each of many groups, with loads measured anew each time, a tenth up or down."""
+    """Twenty rounds without cause in each of many groups, with loads measured again each time, a tenth up or down."""
     moved = []
     for case in range(CASES):
         group = a_group(seed, case, tasks=60)

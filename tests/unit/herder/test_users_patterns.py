@@ -1,4 +1,4 @@
-"""A user's regular expression may take for ever: it holds up nobody else."""
+"""A user's regular expression may take forever: it holds up nobody else."""
 
 import ast
 import os
@@ -68,5 +68,5 @@ def test_a_pattern_that_does_not_end_is_given_up_and_others_go_on(
 
 
 def test_a_pattern_that_is_none_is_told(patterns: TopicPatterns) -> None:
-    with pytest.raises(ConnectError, match=r'topics.regex: .*"\(" is no regular expression'):
+    with pytest.raises(ConnectError, match=r'topics.regex: .*"\(" is not a regular expression'):
         patterns.chooser("orders", "(")(["a"])

@@ -1,4 +1,4 @@
-"""No call of librdkafka's that asks a broker may wait for ever: a thread that waits in C cannot be told to stop."""
+"""No call of librdkafka's that asks a broker may wait forever: a thread that waits in C cannot be told to stop."""
 
 import ast
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ ASKS = {
     "offsets_for_times": {"timeout"},
     "flush": {0, "timeout"},
     "poll": {0, "timeout"},
-    # Without cached=True it may wait for ever while another thread polls the consumer; see `topics.end_offsets`.
+    # Without cached=True it may wait forever while another thread polls the consumer; see `topics.end_offsets`.
     "get_watermark_offsets": {"cached"},
     "init_transactions": {0, "timeout"},
     "commit_transaction": {0, "timeout"},

@@ -75,7 +75,7 @@ def test_whoever_gets_an_answer_goes_on(errors: ClientErrors, clock: Any, answer
     refuse(errors, clock, 8)
     if answers:
         errors.check(Brokers(answer=True))
-        errors.check(Brokers(answer=False))  # the row begins anew
+        errors.check(Brokers(answer=False))  # the row starts over
     else:
         with pytest.raises(NotLetInError):
             errors.check()  # it was asked before

@@ -28,7 +28,7 @@ class Doubling:
         values = batch.values.to_list()
         self.runs.append(values)
         if bad := [value for value in values if not isinstance(value, int)]:
-            raise DataError(f"{bad[0]!r} is no number.")
+            raise DataError(f"{bad[0]!r} is not a number.")
         return batch.with_columns(values=Values([value * 2 for value in values]))
 
     def close(self) -> None:
@@ -130,7 +130,7 @@ def test_without_tolerance_the_error_names_the_place_and_what_to_do() -> None:
     with pytest.raises(RecordError) as raised:
         Chain([Doubling()], ErrorPolicy(pause=no_pause)).run(sink_batch([1, 2, "bad", 4]))
     said = str(raised.value)
-    assert "record t-3@102: value converter Doubling failed: DataError: 'bad' is no number." in said
+    assert "record t-3@102: value converter Doubling failed: DataError: 'bad' is not a number." in said
     assert "errors.tolerance" in said
     assert isinstance(raised.value.__cause__, DataError)
 
@@ -223,7 +223,7 @@ def test_what_a_record_by_record_step_moves_keeps_its_origin() -> None:
 
 def test_the_trace_of_a_bad_record_tells_of_no_halving() -> None:
     chain = Chain([Doubling()], ErrorPolicy())
-    with pytest.raises(RecordError, match="'bad' is no number") as raised:
+    with pytest.raises(RecordError, match="'bad' is not a number") as raised:
         chain.run(SinkBatch("t", Values([*range(50), "bad", *range(50)]), offsets=list(range(101))))
     cause = raised.value.__cause__
     assert isinstance(cause, DataError)

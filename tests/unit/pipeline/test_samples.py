@@ -65,7 +65,7 @@ def test_what_kcat_prints_is_taken():
     ("written", "said"),
     [
         ([], "a record is an object"),
-        ({"id": 5}, "id: is no field of a record"),
+        ({"id": 5}, "id: is not a field of a record"),
         ({"partition": "1"}, "partition: is a whole number"),
         ({"topic": 5}, "topic: is text"),
         ({"headers": "a"}, "headers: are an object"),

@@ -44,7 +44,7 @@ def test_the_plug_ins_of_the_seams_can_be_loaded() -> None:
         ("class Sink(:\n", "importing some_plugin failed: SyntaxError"),
         ("1/0\n", "importing some_plugin failed: ZeroDivisionError: division by zero"),
         ("", "the module some_plugin has no Sink"),
-        ("def Sink(): ...\n", "it is no class but of type function. A sink extends connect.SinkConnector"),
+        ("def Sink(): ...\n", "it is not a class but of type function. A sink extends connect.SinkConnector"),
         ("class Sink(dict): ...\n", "it extends builtins.dict. A sink extends connect.SinkConnector"),
         ("from connect import SourceConnector\nclass Sink(SourceConnector): ...\n", "it extends connect.*SourceConn"),
     ],

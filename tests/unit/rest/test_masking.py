@@ -87,7 +87,7 @@ def test_a_form_may_validate_what_it_read(client, herder) -> None:
     assert herder.validated == [CONFIG]
 
 
-#: A plug-in to which the same keys are no secrets, and one that does not know them.
+#: A plug-in to which the same keys are not secrets, and one that does not know them.
 OTHERS = {"Open": [("name", "STRING"), ("pin", "STRING"), ("connection.url", "STRING")], "Bare": [("name", "STRING")]}
 
 

@@ -173,7 +173,7 @@ def test_a_configuration_is_validated_before_it_is_stored(client, herder):
     path = "/ui/connectors/orders"
     config = {**CONFIG, "topics": "more"}
     assert pressed(client, path, do="configure", config="{").status_code == 400
-    assert "This is no configuration in JSON" in pressed(client, path, do="configure", config="{").text
+    assert "This is not a configuration in JSON" in pressed(client, path, do="configure", config="{").text
     assert herder.configs["orders"] == CONFIG
     assert herder.validated == []
     answer = pressed(client, path, do="configure", config=json.dumps(config))
@@ -201,12 +201,12 @@ DEFINITIONS = [
 
 @pytest.fixture
 def validating(herder, monkeypatch):
-    """The herder knows these keys, wants a name, and refuses a batch that is no number."""
+    """The herder knows these keys, wants a name, and refuses a batch that is not a number."""
 
     def validate(config):
         errors = {
             "name": [] if config.get("name") else ["A name is missing."],
-            "batch.size": [] if config.get("batch.size", "1").isdigit() else ["That is no number."],
+            "batch.size": [] if config.get("batch.size", "1").isdigit() else ["That is not a number."],
         }
         values = [KeyValue(one.name, config.get(one.name), [], errors.get(one.name, [])) for one in DEFINITIONS]
         herder.validated.append(config)
@@ -239,7 +239,7 @@ def test_what_is_wrong_stands_beside_its_key_and_what_was_written_stays(client, 
     assert answer.status_code == 400
     page = Text(answer.text)
     assert "2 things are wrong. Nothing was created." in str(page)
-    assert "That is no number. batch.size How many." in str(page)
+    assert "That is not a number. batch.size How many." in str(page)
     assert fields(page)["key:batch.size"]["value"] == "many"
     assert herder.configs.keys() == {"orders"}
 
@@ -275,7 +275,7 @@ def test_offsets_are_set_and_forgotten_where_the_connector_is_stopped(client, he
     monkeypatch.setattr(herder, "status", lambda name: state)
     assert 'name="offsets"' in client.get("/ui/connectors/orders").text
     assert (
-        "These are no offsets in JSON" in pressed(client, "/ui/connectors/orders", do="set-offsets", offsets="[").text
+        "These are not offsets in JSON" in pressed(client, "/ui/connectors/orders", do="set-offsets", offsets="[").text
     )
     offsets = json.dumps([{"partition": {"file": "a"}, "offset": {"position": 7}}])
     answer = pressed(client, "/ui/connectors/orders", do="set-offsets", offsets=offsets)

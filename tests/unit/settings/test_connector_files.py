@@ -95,7 +95,7 @@ def test_values_do_not_show_when_printed(tmp_path) -> None:
         ('{"name": "x"\n "a": 1}', 2, '"," is missing'),
         ('{"name": "x",\n "a": 1,}', 2, "this is not JSON"),
         ('{"name": "x",\n "a": }', 2, "this is not JSON"),
-        ('{"name": "x",\n "a": NaN}', 2, "NaN is no number"),
+        ('{"name": "x",\n "a": NaN}', 2, "NaN is not a number"),
         ('{"name": "x",\n "a": "NaN", "b": 01}', 2, '"," is missing'),
         ('{\n"name" "x"}', 2, '":" is missing'),
         ('{\nname: "x"}', 2, "this is not JSON"),

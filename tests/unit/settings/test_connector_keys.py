@@ -86,8 +86,8 @@ def test_topic_creation_needs_its_default_as_soon_as_it_is_used() -> None:
         ("default.partitions", "many", "not a whole number"),
         ("default.replication.factor", "99999", ""),
         ("a.replication.factor", "0", "no number of replicas"),
-        ("a.include", "x(,y", r'"x(" is no regular expression'),
-        ("a.exclude", "[", '"[" is no regular expression'),
+        ("a.include", "x(,y", r'"x(" is not a regular expression'),
+        ("a.exclude", "[", '"[" is not a regular expression'),
     ],
 )
 def test_a_wrong_value_of_topic_creation_is_refused(key: str, value: str, message: str) -> None:

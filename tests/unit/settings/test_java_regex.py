@@ -10,7 +10,7 @@ from connect.settings.java_regex import java_regex
     "part", ["(?i)|", "(?i)(?-i)|", "(?i)(?s)(?m)a", "(?:(?i)|a)", r"\Q", r"\p{Alpha}", "[a", "{", r"\x{41}"]
 )
 def test_a_pattern_is_translated_in_time_that_grows_with_its_length(part: str) -> None:
-    """Switches of flags were written anew after each "|": the square of the pattern's length."""
+    """Switches of flags were rewritten after each "|": the square of the pattern's length."""
     made = {}
     for count in (500, 2_000):
         began = time.thread_time()
@@ -55,5 +55,5 @@ def test_what_is_possessive_is_an_atomic_group(pattern: str, written: str) -> No
 
 @pytest.mark.parametrize("pattern", ["*+", "a(*+)", "a|*+", "a*+*", "a{2}{3}", "{2}", "a*+++", "(?i)*+"])
 def test_a_quantifier_of_nothing_is_refused(pattern: str) -> None:
-    with pytest.raises(ValueError, match="is no regular expression"):
+    with pytest.raises(ValueError, match="is not a regular expression"):
         java_regex(pattern)

@@ -26,7 +26,7 @@ def _pattern(written: str) -> re.Pattern[str]:
     try:
         return re.compile(written)
     except re.error as error:
-        raise ValueError(f'"{written}" is no pattern: {error}.') from None
+        raise ValueError(f'"{written}" is not a pattern: {error}.') from None
 
 
 class SinkOptions(Network, Writing):
@@ -81,7 +81,11 @@ def test_a_parsed_configuration_is_taken_as_it_is() -> None:
         ({}, "url", "is required and has no default."),
         ({"url": "u", "batch.size": "3k"}, "batch.size", '"3k" is not a whole number. Write 3000.'),
         ({"url": "u", "batch.size": "0"}, "batch.size", "0 is too small; the least is 1."),
-        ({"url": "u", "topics": "("}, "topics", '"(" is no pattern: missing ), unterminated subpattern at position 0.'),
+        (
+            {"url": "u", "topics": "("},
+            "topics",
+            '"(" is not a pattern: missing ), unterminated subpattern at position 0.',
+        ),
     ],
 )
 def test_what_is_wrong_is_said_at_its_key(config: dict[str, str], key: str, why: str) -> None:

@@ -281,7 +281,7 @@ def test_a_file_without_an_end_or_a_beginning_is_refused(folder: Path) -> None:
     (folder / "ok/large.properties").write_bytes(b"k=" + b"x" * (1 << 20))
     (folder / "ok/just.properties").write_bytes(b"k=" + b"x" * ((1 << 20) - 2))
     unfit, large, no_path = (
-        "is no regular file, but a device, a pipe or",
+        "is not a regular file, but a device, a pipe or",
         "is larger than 1 MiB; name a smaller",
         "a path is",
     )

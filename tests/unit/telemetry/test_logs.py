@@ -139,7 +139,7 @@ def test_a_talkative_library_is_heard_only_when_debugging(out: io.StringIO) -> N
 
 @pytest.mark.parametrize(
     ("level", "style", "message"),
-    [("LOUD", "text", '"LOUD" is no log level. Write one of DEBUG'), ("INFO", "xml", '"xml" is no log style')],
+    [("LOUD", "text", '"LOUD" is not a log level. Write one of DEBUG'), ("INFO", "xml", '"xml" is not a log style')],
 )
 def test_a_wrong_level_or_style_says_what_to_write(level: str, style: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):

@@ -329,7 +329,7 @@ def test_an_engine_sees_when_the_lease_is_over_and_when_it_holds_again(setting):
         after(lambda: lease(True), EngineProgress(10, 10)), batch(20),
     )  # fmt: skip
     assert setting.task.begun == 2
-    assert setting.calls.count("pause") == 0  # it is no pause: the loop goes on watching
+    assert setting.calls.count("pause") == 0  # it is not a pause: the loop goes on watching
     assert setting.told(messages.Progress)[-1].records == 20
 
 

@@ -211,7 +211,7 @@ def test_a_connector_that_hung_comes_back_while_its_process_is_still_dying(run):
         run.listener.events.clear()
         with pytest.raises(ConnectorCallError, match="Connector bad did not return"):
             run.start("bad", timeout=0.1, start__do="hang")
-        run.hosts.forget("bad")  # it was deleted, and is made anew at once
+        run.hosts.forget("bad")  # it was deleted, and is recreated at once
         assert run.hosts.validate(TRYING, {}, config, [], WITHIN_S)
         until(lambda: ("lost", "good") in run.listener.events)
         run.hosts.forget("good")

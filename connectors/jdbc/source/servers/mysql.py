@@ -43,7 +43,7 @@ _UNSIGNED: Final = {
     FIELD_TYPE.SHORT: Kind.INT32,
     FIELD_TYPE.LONG: Kind.INT64,
 }
-_BINARY: Final = 63  # the character set of what is no text
+_BINARY: Final = 63  # the character set of what is not text
 _NO_DATE: Final = "0000-00-00"
 _TABLES: Final = """
     SELECT table_schema, table_name, table_type FROM information_schema.tables
@@ -133,7 +133,7 @@ def _no_zero_date(column: Column, value: Any) -> Any:
         return value
     if value.startswith(_NO_DATE) and column.nullable:
         return None
-    raise DataError(f'Column "{column.name}" ({column.declared}) holds "{value}", which is no date.')
+    raise DataError(f'Column "{column.name}" ({column.declared}) holds "{value}", which is not a date.')
 
 
 def _columns(cursor: Any) -> tuple[Column, ...]:

@@ -100,7 +100,7 @@ def test_elasticsearch_is_told_from_others(opensearch: OpenSearchServer):
     assert failure(raised.value) == (
         "refused",
         False,
-        "It answers, and is no Elasticsearch. For OpenSearch there is OpenSearchSinkConnector.",
+        "It answers, and is not Elasticsearch. For OpenSearch there is OpenSearchSinkConnector.",
     )
 
 

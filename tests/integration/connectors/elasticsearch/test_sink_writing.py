@@ -47,7 +47,7 @@ def test_a_version_may_come_from_a_header(target: Target) -> None:
         sink.put(record(1, 10), record(2, "9"), record(3, b"12"))
         sink.commit()
         assert target.documents() == {"a": {"n": 3}}
-        with pytest.raises(DataError, match=r"header v, .* is no whole number"):
+        with pytest.raises(DataError, match=r"header v, .* is not a whole number"):
             sink.put(record(4, "x"))
 
 

@@ -541,7 +541,7 @@ def test_validation_says_what_is_wrong(captured: Captured) -> None:
     assert (
         "not possible together" in errors(table_include_list="a.b", table_exclude_list="c.d")["table.exclude.list"][0]
     )
-    assert "is no regular expression" in errors(table_include_list="(")["table.include.list"][0]
+    assert "is not a regular expression" in errors(table_include_list="(")["table.include.list"][0]
     captured.database.execute("CREATE ROLE reader LOGIN PASSWORD 'reader'")
     try:
         refused = errors(database_user="reader", database_password="reader")["database.hostname"][0]

@@ -155,7 +155,7 @@ def test_the_same_records_make_the_same_objects_again(s3_bucket: S3Bucket) -> No
         await_committed(run, 9)
     assert numbers(s3_bucket) == list(range(9))
     after = {key: moment for key, moment in written(s3_bucket).items() if key in before}
-    assert after == before  # nothing was written anew
+    assert after == before  # nothing was rewritten
 
 
 @pytest.mark.promise("P10")

@@ -185,7 +185,7 @@ def test_no_table_is_made_that_may_not_be(tables: Any, simple: Any) -> None:
 
 @pytest.mark.parametrize("key", ["partition.by", "cluster.by"])
 def test_a_layout_by_a_column_that_is_none_is_refused(tables: Any, simple: Any, key: str) -> None:
-    with pytest.raises(ConfigError, match=f'{key}.*"day" is no column .* has: id, text'):
+    with pytest.raises(ConfigError, match=f'{key}.*"day" is not a column .* has: id, text'):
         tables.writer(**{key: "day"})(tables.batch(VALUE, simple((1, "a"))), 0)
 
 

@@ -157,7 +157,7 @@ def test_a_key_with_null_is_refused(tables: Any) -> None:
 
 
 def test_a_key_that_is_missing_is_named(tables: Any) -> None:
-    with pytest.raises(ConfigError, match='pk.fields.*"nr" is no field of the key, which has: id'):
+    with pytest.raises(ConfigError, match='pk.fields.*"nr" is not a field of the key, which has: id'):
         tables.writer(mode="upsert", pk__fields="nr")(tables.batch(VALUE, [record(1, "a")], KEY), 0)
 
 

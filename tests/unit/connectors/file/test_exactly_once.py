@@ -145,7 +145,7 @@ class TestALedgerThatDoesNotFit:
     @pytest.mark.parametrize("text", ["", "not json", "[]", '{"length": 1}', '{"connector": "files", "length": null}'])
     def test_what_is_no_ledger_is_not_overwritten(self, file: Path, sink: Start, text: str) -> None:
         file.with_name("out.txt.offsets").write_text(text)
-        with pytest.raises(ConnectError, match="is no ledger of this sink"):
+        with pytest.raises(ConnectError, match="is not a ledger of this sink"):
             sink(file, exactly_once="true")
         assert file.with_name("out.txt.offsets").read_text() == text
 

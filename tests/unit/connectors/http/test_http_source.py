@@ -197,8 +197,8 @@ def test_one_record_and_none(api: RestApi) -> None:
 @pytest.mark.parametrize(
     ("answer", "why"),
     [
-        (Answer(200, {}, b"<html>"), "The answer is no JSON.*Check http.url and http.response.format"),
-        (Answer(200, {"Content-Type": "application/x-ndjson"}, b"{}\n{"), "a line that is no JSON"),
+        (Answer(200, {}, b"<html>"), "The answer is not JSON.*Check http.url and http.response.format"),
+        (Answer(200, {"Content-Type": "application/x-ndjson"}, b"{}\n{"), "a line that is not JSON"),
         (Answer(401), "401 Unauthorized.*Check the login"),
         (Answer(404), "404 Not Found"),
     ],

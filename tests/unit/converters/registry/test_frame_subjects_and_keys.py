@@ -70,8 +70,8 @@ def test_subjects() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"schema.registry.url": "localhost:8081"}, "is no list of addresses"),
-        ({"schema.registry.url": "http://u:hush@host:port"}, "is no list of addresses"),
+        ({"schema.registry.url": "localhost:8081"}, "is not a list of addresses"),
+        ({"schema.registry.url": "http://u:hush@host:port"}, "is not a list of addresses"),
         ({"schema.registry.url": ""}, "is required"),
         ({"basic.auth.credentials.source": "USER_INFO"}, "is missing or has no colon"),
         ({"basic.auth.credentials.source": "USER_INFO", "basic.auth.user.info": "hush"}, "has no colon"),

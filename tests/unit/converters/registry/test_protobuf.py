@@ -138,8 +138,8 @@ def test_javas_converter_leaves_out_the_import_of_its_option(registry: MemoryReg
         (b"\0\0\0\0\1", "ends within the indexes"),
         (b"\0\0\0\0\1\x02", "ends within the indexes"),
         (b"\0\0\0\0\1\x02\x0c", r"has no message at \[6\]"),
-        (b"\0\0\0\0\1\0\xff\xff", "is no shop.Order"),
-        (b"\0\0\0\0\1\0\x12\x02\xff\xfe", "is no shop.Order"),
+        (b"\0\0\0\0\1\0\xff\xff", "is not a shop.Order"),
+        (b"\0\0\0\0\1\0\x12\x02\xff\xfe", "is not a shop.Order"),
         (b"\0\0\0\0\x63\0", "Schema 99 not found"),
     ],
 )

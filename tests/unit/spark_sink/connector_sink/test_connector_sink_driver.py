@@ -35,7 +35,7 @@ def test_what_micro_batches_wrote_is_noted(tmp_path: Path) -> None:
 
 def test_a_micro_batch_that_is_not_whole_is_refused() -> None:
     writer = SinkWriter(plan("Noting"), COLUMNS)
-    with pytest.raises(ConnectError, match="1 tasks of micro-batch 4 do not say that they are done"):
+    with pytest.raises(ConnectError, match="1 tasks of micro-batch 4 have not reported that they are done"):
         writer.commit([written(), None], 4)
     with pytest.raises(ConnectError, match="several Spark tasks of micro-batch 5 wrote t-0"):
         writer.commit([written(Span("t", 0, 0, 1, 1)), written(Span("t", 0, 1, 2, 1))], 5)

@@ -116,7 +116,7 @@ def test_a_task_that_keeps_records_back_is_an_error_that_says_what_to_do() -> No
     with pytest.raises(ConfigError) as caught:
         write(plan("Keeping", flush_within=0.0), 0, [rows(b"a", b"b", first=8)])
     assert str(caught.value) == (
-        'key "engine": Keeping cannot run on Spark as it is: it keeps records back, and there each micro-batch has to'
+        'key "engine": Keeping cannot run on Spark as it is: it holds back records, and there each micro-batch has to'
         " be durable. Write engine=worker; or have the task write everything where context.one_batch says so; or, if it"
         " only needs longer, raise sink.flush.timeout.ms. Its pre_commit has said for 0 s that this is not durable: t-0"
         " from offset 8."

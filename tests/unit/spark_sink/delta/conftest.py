@@ -49,7 +49,7 @@ def rows(lake: Path) -> Callable[..., list[dict[str, Any]]]:
 
 @pytest.fixture
 def log(lake: Path) -> Callable[..., DeltaTable]:
-    """A table, opened anew."""
+    """A table, opened again."""
 
     def open_table(table: str = "orders") -> DeltaTable:
         return DeltaTable(lake / table)

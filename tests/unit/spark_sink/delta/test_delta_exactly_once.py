@@ -359,7 +359,7 @@ class TestWhenItWrites:
         orders.put({"id": 0})
         task: Any = orders.task
         assert task._rest_until > 0
-        task._rest_until = float(1 << 40)  # the last commit took for ever
+        task._rest_until = float(1 << 40)  # the last commit took forever
         orders.put({"id": 1})
         orders.put_nothing()
         assert ids(rows()) == [0]

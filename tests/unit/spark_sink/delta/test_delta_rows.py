@@ -231,12 +231,12 @@ class TestEvolution:
     @pytest.mark.parametrize(
         ("value", "why"),
         [
-            ({"a b": 1}, '"a b" can be no column'),
-            ({"in": {"x": {"": 1}}}, '"" can be no column'),
-            ({"ID": 1, "id": 2}, "in other letters"),
-            ({"iD": 1, "ID": 2}, "in other letters"),
-            ({"in": {"A": 1}}, "in other letters"),
-            ({"l": [{"A": 1}]}, "in other letters"),
+            ({"a b": 1}, '"a b" cannot be a column'),
+            ({"in": {"x": {"": 1}}}, '"" cannot be a column'),
+            ({"ID": 1, "id": 2}, "does not tell upper from lower case"),
+            ({"iD": 1, "ID": 2}, "does not tell upper from lower case"),
+            ({"in": {"A": 1}}, "does not tell upper from lower case"),
+            ({"l": [{"A": 1}]}, "does not tell upper from lower case"),
         ],
     )
     def test_names_that_delta_does_not_take_are_refused(self, run: Run, value: dict[str, Any], why: str) -> None:

@@ -44,7 +44,7 @@ class Partition:
     """Stands in for `RangeConsumer`: its records lie at the offsets from 0 on.
 
     Attributes:
-        values, keys, headers: what they hold; values that are no bytes become JSON.
+        values, keys, headers: what they hold; values that are not bytes become JSON.
         fails_at: reading raises there.
         closed: whether the client was closed.
     """

@@ -193,7 +193,7 @@ def test_thousands_of_records_that_fit_no_schema_are_no_trouble(in_executor):
 
 
 def test_a_schema_that_would_not_grow_starts_no_query_anew(in_executor, monkeypatch):
-    """Whatever `rows_of` refuses that `schema_of` sees no need for: the query would begin anew for ever."""
+    """Whatever `rows_of` refuses that `schema_of` sees no need for: the query would start over forever."""
     from spark_sink.reading import columns
 
     monkeypatch.setattr(columns, "schema_of", lambda values, schema, wrap: schema)

@@ -49,7 +49,7 @@ def test_a_configuration_that_makes_sense_is_taken(changes: dict[str, str]) -> N
     [
         ({"table": ""}, "table", "is required"),
         ({"table": "/lake/${day}"}, "table", '"${day}" means nothing'),
-        ({"table": "/"}, "table", "is no table"),
+        ({"table": "/"}, "table", "is not a table"),
         ({"table": "/lake/${field}"}, "table", "table.field names no field"),
         ({"table.field": "country"}, "table.field", "has no effect"),
         ({"table": "orders"}, "checkpoint.location", "is a name"),

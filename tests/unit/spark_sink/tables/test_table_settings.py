@@ -122,5 +122,5 @@ def test_metadata_must_not_hide_a_field() -> None:
 
 def test_a_field_for_the_table_must_be_there() -> None:
     rows = Rows.of(fields(_value=struct(a=struct(b="string"))), of(table="/lake/${field}", table__field="a.c"))
-    with pytest.raises(ConfigError, match=r'"a.c" is no field.*: b'):
+    with pytest.raises(ConfigError, match=r'"a.c" is not a field.*: b'):
         rows.parts()

@@ -252,7 +252,7 @@ def test_a_column_that_cannot_serve_is_told(shop: Any) -> None:
         ({"mode": "incrementing"}, "no columns by which the database numbers rows"),
         ({"mode": "incrementing", "incrementing_column_name": "ID2"}, 'no column "ID2". It has id, name'),
         ({"mode": "incrementing", "incrementing_column_name": "name"}, "must hold whole numbers"),
-        ({"mode": "timestamp", "timestamp_column_name": "name"}, "which is no timestamp"),
+        ({"mode": "timestamp", "timestamp_column_name": "name"}, "which is not a timestamp"),
     ]:
         with pytest.raises(ConnectError, match=said), shop.run(**keys) as run:
             run.poll()

@@ -146,7 +146,7 @@ def test_a_new_password_is_asked_for_at_the_next_connection(
 
 
 def test_a_connector_that_is_refused_for_good_fails(postgres_database: Any, poll_until: PollUntil) -> None:
-    """One that is started anew has the password of then."""
+    """One that is restarted has the password of then."""
     role = f"expired_{postgres_database.name}"
     postgres_database.execute(f"CREATE ROLE {role} LOGIN PASSWORD 'first'; CREATE TABLE t (id int PRIMARY KEY)")
     keys = {"connection_user": role, "connection_password": "first", "table_poll_interval_ms": "10", "mode": "bulk"}

@@ -50,7 +50,7 @@ def test_dates_of_another_format_stay_texts() -> None:
     ("kind", "written", "said"),
     [
         ("long", "x", "field \"f\" holds 'x'"),
-        ("boolean", "maybe", "is no boolean"),
+        ("boolean", "maybe", "is not a boolean"),
         ("date", "yesterday", "field \"f\" holds 'yesterday'"),
         ("object", 5, "field \"f\" holds '5'|should hold an object"),
         ("keyword", ["a", "b"], "array.fields"),
