@@ -45,6 +45,7 @@ COMMANDS = {
     "stop": "end the tasks of connectors",
     "restart": "restart connectors, their tasks, or only what failed",
     "offsets": "show, set or reset the offsets of a connector",
+    "migrate": "say what runs the connectors of a Java cluster here, and write their files",
     "dlq": "show and replay dead letters: the records that a connector gave up",
     "logs": "show or set the log levels of the workers",
     "completion": "print the script that completes these commands in bash, zsh or fish",

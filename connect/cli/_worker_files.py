@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from connect.cli._problems import Problems
 from connect.errors import ConfigError, ConnectError
@@ -43,6 +44,15 @@ class WorkerFile:
         return _where(self.written, key)
 
 
+#: A file with one of these is for a worker of a pool.
+_OF_A_POOL: Final = ("group.id", "config.storage.topic", "offset.storage.topic", "status.storage.topic")
+
+
+def is_distributed(written: Mapping[str, str]) -> bool:
+    """Whether a worker's properties are for distributed mode."""
+    return any(key in written for key in _OF_A_POOL)
+
+
 def read_worker(path: str, problems: Problems, definition: Definition = STANDALONE) -> WorkerFile | None:
     """Read and check the worker's file by its mode's keys. None when it cannot be read at all."""
     try:
@@ -50,6 +60,11 @@ def read_worker(path: str, problems: Problems, definition: Definition = STANDALO
     except ConfigFileError as error:
         problems.unusable(path, error)
         return None
+    return worker_of(written, problems, definition)
+
+
+def worker_of(written: Properties, problems: Problems, definition: Definition) -> WorkerFile:
+    """Check a worker's properties by its mode's keys."""
     _warn_of_duplicates(written.duplicates, problems)
     resolver = Resolver.from_worker_config(written)
     resolved = resolver.resolve(written)

@@ -134,7 +134,7 @@ class Output(ABC):
 
     @abstractmethod
     def abandon(self, seconds: float) -> None:
-        """The end after an error: take back what does not count, where it can be taken back, within this many seconds."""
+        """The end after an error: take back what does not count, if possible, within this many seconds."""
 
     def close(self) -> None:
         """Release the client."""

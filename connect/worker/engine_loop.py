@@ -1,4 +1,4 @@
-"""The loop of a task that an engine runs: it watches, passes on what the worker wants, and reports the engine's progress.
+"""The loop of a task that an engine runs: watches it, passes on what the worker wants, reports its progress.
 
 The engine moves the records (see `connect.api.engine`); this process holds the lease for it and answers for it.
 """

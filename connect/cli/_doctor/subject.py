@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final
 
 from connect.cli import _secrets
 from connect.cli._problems import Problems
-from connect.cli._worker_files import WorkerFile, read_connectors, read_worker
+from connect.cli._worker_files import WorkerFile, is_distributed, read_connectors, read_worker
 from connect.settings.connector_files import ConnectorFile
 from connect.settings.properties import ConfigFileError, load
 from connect.settings.worker_keys import DISTRIBUTED, STANDALONE
-
-#: A file with one of these is for a worker of a pool.
-_OF_A_POOL: Final = ("group.id", "config.storage.topic", "offset.storage.topic", "status.storage.topic")
 
 
 @dataclass(frozen=True)
@@ -61,11 +57,6 @@ class Subject:
     def where(self, key: str) -> str:
         """The place of a key of the worker's."""
         return str(self.worker.where(key)) if self.worker is not None else key
-
-
-def is_distributed(written: Mapping[str, str]) -> bool:
-    """Whether a worker's properties are for distributed mode."""
-    return any(key in written for key in _OF_A_POOL)
 
 
 def read_subject(path: str | None, connectors: Sequence[str], timeout: float, *, debug: bool = False) -> Subject:

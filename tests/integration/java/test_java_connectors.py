@@ -14,6 +14,7 @@ import psutil
 import pytest
 from confluent_kafka import Producer
 
+from connect.cli import main
 from connect.jvm.jars import JarsUnavailable, resolve
 from connect.kafka.broker.embedded import Broker
 from tests.integration.distributed.committed import Committed
@@ -287,3 +288,37 @@ def test_debezium_s_jdbc_sink_runs_unchanged(
             return 0
 
     pool.until(lambda: rows() == 100, "the rows are there")
+
+
+def test_migrate_finds_the_jars_that_run_a_connector(
+    unruly: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {
+        "theirs": {"connector.class": "x.UnrulySource", "folder": "/in"},
+        "both": {
+            "connector.class": SOURCE,
+            "file": "/in",
+            "topic": "lines",
+            "transforms": "shout",
+            "transforms.shout.type": "x.UnrulySource$Shout",
+        },
+        "ours": {"connector.class": SOURCE, "file": "/in", "topic": "lines"},
+    }
+    for name, config in files.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps({"name": name, "config": config}))
+    out = tmp_path / "out"
+    paths = [str(tmp_path / f"{name}.json") for name in files]
+    assert main(["migrate", *paths, "--plugin-path", str(unruly), "--out", str(out), "--json"]) == 0
+    told = {each["name"]: each for each in json.loads(capsys.readouterr().out)["connectors"]}
+    assert {name: each["outcome"] for name, each in told.items()} == {
+        "theirs": "java",
+        "both": "java",
+        "ours": "python",
+    }
+    assert [why["key"] for why in told["both"]["why_not_python"]] == ["transforms.shout.type"]
+    written = {name: json.loads((out / "connectors" / f"{name}.json").read_text())["config"] for name in files}
+    assert {name: config.get("connector.language") for name, config in written.items()} == {
+        "theirs": None,
+        "both": "java",
+        "ours": None,
+    }

@@ -26,8 +26,23 @@ def change(place: Path, part: str, **values: object) -> None:
 
 
 def test_the_page_says_what_the_results_say(capsys: pytest.CaptureFixture[str]) -> None:
-    code = page.bring_up_to_date(page.PAGE, document.RESULTS, check=True)
+    code = page.bring_up_to_date(page.PAGE, document.RESULTS, page.BESIDE_JAVA, check=True)
     assert (code, capsys.readouterr().out) == (0, "")
+
+
+def test_migrate_says_what_the_results_say(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    copy, said = place / "docs" / "performance.md", place / "measured.json"
+    shutil.copy(page.BESIDE_JAVA, said)
+    found = document.read("jdbc", place / "results")
+    assert found is not None
+    found["rows"]["insert"]["ours"]["ratio"]["java"]["rate"]["median"] = 7.5
+    document.write(found, place / "results")
+    assert page.bring_up_to_date(copy, place / "results", said, check=True) == 1
+    assert "measured.json is not what bench/results say" in capsys.readouterr().out
+    assert page.bring_up_to_date(copy, place / "results", said, check=False) == 0
+    figures = json.loads(said.read_text())
+    assert figures["io.confluent.connect.jdbc.JdbcSinkConnector"]["rate"] == 7.5
+    assert len(figures) == len(page._BESIDE_JAVA)
 
 
 def with_rate(place: Path, rate: float) -> None:

@@ -76,9 +76,9 @@ def bodies(server):
 def test_a_list_is_a_table(worker, capsys):
     assert main(["dlq", "list", "orders"]) == 0
     assert capsys.readouterr().out == (
-        "PLACE  TIME                      STAGE            ERROR                           KEY   FROM\n"
+        "PLACE  TIME                      STAGE            ERROR                            KEY   FROM\n"
         '0:812  2023-11-14T22:13:20.000Z  VALUE_CONVERTER  DataException: This is not JSON  "k5"  orders-3@1999\n'
-        "0:811  2023-11-14T22:13:20.000Z  -                -                               null  -\n"
+        "0:811  2023-11-14T22:13:20.000Z  -                -                                null  -\n"
     )
     assert worker.asked[0].path == "/connectors/orders/dlq?limit=50"
 

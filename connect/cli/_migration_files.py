@@ -1,0 +1,45 @@
+"""The files with which connectors move into another pool: `connect migrate --out`."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from connect.cli._migration import Verdict, as_written
+from connect.telemetry.redaction import MASK
+
+_OWNER_ONLY: Final = 0o600
+
+
+def write(out: str, verdicts: Sequence[Verdict]) -> list[str]:
+    """The files of all connectors, readable by their owner only: Java's workers show secrets as they are."""
+    connectors, offsets = Path(out, "connectors"), Path(out, "offsets")
+    for each in (connectors, offsets):
+        each.mkdir(parents=True, exist_ok=True)
+    written = []
+    for verdict in verdicts:
+        name = f"{_file_name(verdict.name)}.json"
+        written.append(_private(connectors / name, as_written(verdict)))
+        if verdict.connector.offsets is not None:
+            text = json.dumps(verdict.connector.offsets, indent=2, ensure_ascii=False)
+            written.append(_private(offsets / name, text + "\n"))
+        if hidden := sorted(key for key, value in verdict.config.items() if MASK in value):
+            print(f"warning: {verdict.name}: the cluster hides {', '.join(hidden)}: write them.", file=sys.stderr)
+    return written
+
+
+def _private(path: Path, text: str) -> str:
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _OWNER_ONLY), "w", encoding="utf-8") as file:
+        os.fchmod(file.fileno(), _OWNER_ONLY)
+        file.write(text)
+    return str(path)
+
+
+def _file_name(connector: str) -> str:
+    """A name for a file, the same for the same connector and different for others."""
+    name = "".join(char if char.isalnum() or char in "-_." else f"%{ord(char):x}" for char in connector)
+    return f"%2e{name[1:]}" if name.startswith(".") else name  # a hidden file is not a connector's

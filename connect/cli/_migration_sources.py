@@ -1,0 +1,76 @@
+"""Where `connect migrate` finds connectors: in a running cluster, or in files; and the worker that they will have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from connect.cli import _secrets
+from connect.cli._migration import Connector
+from connect.cli._pipeline_files import Values, found_in
+from connect.cli._problems import Problems
+from connect.cli._rest_client import AnswerError, RestClient
+from connect.cli._worker_files import WorkerFile, is_distributed, read_connectors, worker_of
+from connect.errors import ConfigError
+from connect.settings.connector_files import ConnectorFile
+from connect.settings.properties import ConfigFileError, Properties, load, loads
+from connect.settings.worker_keys import DISTRIBUTED, STANDALONE
+
+#: Kafka Connect's own worker has no defaults for converters; these are those of its example files.
+_WITHOUT_FILE: Final = """\
+bootstrap.servers=localhost:9092
+key.converter=org.apache.kafka.connect.json.JsonConverter
+value.converter=org.apache.kafka.connect.json.JsonConverter
+"""
+
+
+def worker_from(path: str | None, plugin_path: str | None, problems: Problems) -> WorkerFile | None:
+    """The worker that the connectors will have: that of a file, or one with defaults. None when it cannot be read."""
+    if path:
+        try:
+            written = load(path)
+        except ConfigFileError as error:
+            problems.unusable(path, error)
+            return None
+    else:
+        written = loads(_WITHOUT_FILE, "no worker's file")
+    if plugin_path:
+        others = [(key, value, written.where(key).line) for key, value in written.items() if key != "plugin.path"]
+        written = Properties(written.name, [*others, ("plugin.path", plugin_path, 0)])
+    if path:
+        return worker_of(written, problems, DISTRIBUTED if is_distributed(written) else STANDALONE)
+    return worker_of(written, Problems([]), STANDALONE)
+
+
+def of_files(paths: Sequence[str], problems: Problems) -> tuple[str, list[Connector]]:
+    """The connectors of files and folders, and what to call them all. Raises ConfigError where there is none."""
+    named = list(found_in(paths, Values()))
+    if not named:
+        raise ConfigError("FILE", f"{', '.join(paths)} has no connector files (.json, .properties).")
+    connectors = [Connector(file) for file in read_connectors(named, problems)]
+    for connector in connectors:
+        _secrets.remember(connector.file.config)
+    return f"{len(named)} file{'s' if len(named) != 1 else ''}", connectors
+
+
+def of_cluster(client: RestClient) -> tuple[str, list[Connector]]:
+    """Those of a running cluster, with the offsets of its sources. Raises as `RestClient`."""
+    version = client.get().get("version", "of an unknown version")
+    expanded: Mapping[str, Any] = client.get("connectors", expand="info")
+    found = []
+    for name, about in sorted(expanded.items()):
+        info = about["info"]
+        config: dict[str, str] = {"name": name, **info["config"]}
+        _secrets.remember(config)
+        file = ConnectorFile(name, config, "STOPPED", f"connector {name}", {}, {"name": 0})
+        found.append(Connector(file, _offsets(client, name) if info["type"] == "source" else None))
+    return f"Kafka Connect {version} at {client.address}", found
+
+
+def _offsets(client: RestClient, name: str) -> dict[str, Any] | None:
+    """None from clusters before Kafka Connect 3.6, and where the connector cannot tell now."""
+    try:
+        answer: dict[str, Any] = client.get("connectors", name, "offsets")
+    except AnswerError:
+        return None
+    return answer if answer.get("offsets") else None
