@@ -15,7 +15,7 @@ from connect.settings.connector_files import ConnectorFile, load_connector
 from connect.settings.definition import Config, Definition
 from connect.settings.properties import ConfigFileError, Position, Properties, load
 from connect.settings.resolver import Resolver
-from connect.settings.worker_keys import STANDALONE, unknown_keys
+from connect.settings.worker_keys import DISTRIBUTED, STANDALONE, unknown_keys
 from connect.storage import FileOffsetStore, MemoryOffsetStore, OffsetStore
 from connect.telemetry.redaction import redactor
 
@@ -61,6 +61,15 @@ def read_worker(path: str, problems: Problems, definition: Definition = STANDALO
         problems.unusable(path, error)
         return None
     return worker_of(written, problems, definition)
+
+
+def read_any_worker(path: str, problems: Problems) -> WorkerFile | None:
+    """As `read_worker`, by the keys of the mode that the file is for."""
+    try:
+        definition = DISTRIBUTED if is_distributed(load(path)) else STANDALONE
+    except ConfigFileError:
+        definition = STANDALONE  # `read_worker` says what is wrong
+    return read_worker(path, problems, definition)
 
 
 def worker_of(written: Properties, problems: Problems, definition: Definition) -> WorkerFile:

@@ -8,10 +8,8 @@ from functools import cached_property
 
 from connect.cli import _secrets
 from connect.cli._problems import Problems
-from connect.cli._worker_files import WorkerFile, is_distributed, read_connectors, read_worker
+from connect.cli._worker_files import WorkerFile, is_distributed, read_any_worker, read_connectors
 from connect.settings.connector_files import ConnectorFile
-from connect.settings.properties import ConfigFileError, load
-from connect.settings.worker_keys import DISTRIBUTED, STANDALONE
 
 
 @dataclass(frozen=True)
@@ -64,15 +62,8 @@ def read_subject(path: str | None, connectors: Sequence[str], timeout: float, *,
     problems = Problems([*([path] if path else []), *connectors])
     worker = None
     if path is not None:
-        worker = read_worker(path, problems, DISTRIBUTED if _is_for_a_pool(path) else STANDALONE)
+        worker = read_any_worker(path, problems)
     files = read_connectors(connectors, problems)
     for config in (worker.raw if worker is not None else {}, *(file.config for file in files)):
         _secrets.remember(config)
     return Subject(path, worker, files, problems, timeout, debug)
-
-
-def _is_for_a_pool(path: str) -> bool:
-    try:
-        return is_distributed(load(path))
-    except ConfigFileError:
-        return False  # which is said when it is read
