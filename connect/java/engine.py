@@ -85,7 +85,7 @@ class JavaTask(EngineTask):
         self._worker = jvm.translated(lambda: self._made(loaders), "Kafka Connect's worker does not start")
         context.exit_stack.callback(self._close)
         self._id = jvm.java("org.apache.kafka.connect.util.ConnectorTaskId")(context.connector, self._number())
-        with loaders.of_connector(self._connector.java_class):
+        with loaders.of(self._connector.java_class):
             started = jvm.translated(self._started, "the task does not start")
         if not started:
             raise self._failure() or ConnectError("Kafka Connect's worker did not start the task.")

@@ -180,8 +180,8 @@ class PluginLoaders:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     @contextmanager
-    def of_connector(self, name: str) -> Iterator[None]:
-        """Within, this thread's class loader is that of the connector: some plug-ins rely on it."""
+    def of(self, name: str) -> Iterator[None]:
+        """Within, this thread's class loader is that of a plug-in: some load classes of theirs by it."""
         thread = java("java.lang.Thread").currentThread()
         before = thread.getContextClassLoader()
         thread.setContextClassLoader(self.plugins.pluginLoader(name, None, before))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from functools import cache
 from typing import Any, ClassVar, Final
 
@@ -70,11 +70,16 @@ class StandIn:
         return jvm.translated(lambda: plugins.newPlugin(cls.java_class, None), f"{cls.java_class} cannot be made")
 
     @classmethod
+    def class_loader(cls) -> AbstractContextManager[None]:
+        """Within, this thread's class loader is that of the plug-in."""
+        return loaders(cls.folder).of(cls.java_class)
+
+    @classmethod
     def config_def(cls) -> Any:
         """Its ConfigDef; an empty one where it says none."""
         made = cls.make()
         found = None
-        with suppress(AttributeError):
+        with suppress(AttributeError), cls.class_loader():
             found = jvm.translated(made.config, f"{cls.java_class}.config")
         return jvm.java("org.apache.kafka.common.config.ConfigDef")() if found is None else found
 
@@ -113,7 +118,7 @@ class _JavaConnector(StandIn):
         self._call("stop", lambda made: made.stop())
 
     def _call(self, name: str, call: Any) -> Any:
-        with loaders(self.folder).of_connector(self.java_class):
+        with self.class_loader():
             made = self._java or self.make()
             return jvm.translated(lambda: call(made), f"{self.java_class}.{name}")
 
@@ -187,7 +192,8 @@ def _version(owner: Any) -> str | None:
     made = owner.make()
     if not hasattr(made, "version"):
         return None
-    found = jvm.translated(made.version, f"{owner.java_class}.version")
+    with owner.class_loader():
+        found = jvm.translated(made.version, f"{owner.java_class}.version")
     return None if found is None else str(found)
 
 
@@ -197,7 +203,8 @@ class _InTheChain(StandIn):
     @classmethod
     def validated(cls, config: Mapping[str, str]) -> list[ConfigValue]:
         """What Java says about its keys."""
-        return values_by(cls.config_def(), config, f"{cls.java_class}.config")
+        with cls.class_loader():
+            return values_by(cls.config_def(), config, f"{cls.java_class}.config")
 
     def configure(self, *_: Any, **__: Any) -> None:
         raise ConnectError(f"{self.java_class} is a Java class: it runs with a Java connector.")

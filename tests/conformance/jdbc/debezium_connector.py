@@ -19,7 +19,7 @@ from tests.support.worker_process import WorkerProcess
 
 CONNECTOR = "io.debezium.connector.postgresql.PostgresConnector"
 #: What a worker brings itself. Hibernate, which the sink is built on, refuses to start where Jackson is there twice.
-_OF_THE_WORKER = (
+OF_THE_WORKER = (
     "com.fasterxml.jackson.core",
     "com.fasterxml.jackson.datatype",
     "org.apache.kafka",
@@ -58,7 +58,7 @@ def java_worker(
     plugins = folder / "plugins" / jars
     plugins.mkdir(parents=True)
     for jar in resolve(jars):
-        if jar.parent.name not in _OF_THE_WORKER:
+        if jar.parent.name not in OF_THE_WORKER:
             shutil.copy(jar, plugins / jar.name)
     worker = folder / "worker.properties"
     write_properties(

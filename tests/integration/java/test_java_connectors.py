@@ -6,11 +6,10 @@ import json
 import shutil
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NoReturn
 
-import psutil
 import pytest
 from confluent_kafka import Producer
 
@@ -18,9 +17,11 @@ from connect.cli import main
 from connect.jvm.jars import JarsUnavailable, resolve
 from connect.kafka.broker.embedded import Broker
 from tests.integration.distributed.committed import Committed
-from tests.integration.distributed.pool import TURNS, Pool, PoolWorker, a_pool
+from tests.integration.distributed.pool import TURNS, Pool, a_pool
 from tests.support.waiting import until
 from tests.support.worker_process import WorkerProcess, our_command
+
+from .jvms import jvms
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -174,7 +175,7 @@ def test_a_source_that_delivers_exactly_once_is_killed(
             before = len(seen.values)
             pool.until(lambda: len(seen.values) > before, "some are there")  # noqa: B023 - called at once
             grow(1000)
-            for process in _jvms(worker)[-1:]:
+            for process in jvms(worker)[-1:]:
                 process.kill()
         pool.until(lambda: len(seen.values) >= len(expected), "all are there", within=PATIENCE_S)
         assert seen.values == expected
@@ -189,7 +190,7 @@ def test_a_task_that_ends_its_jvm_harms_no_other(pool: Pool, tmp_path: Path, unr
     pool.until(lambda: worker.runs("unruly", 2), "both tasks run", within=PATIENCE_S)
     assert worker.get("/connectors/unruly/tasks")[0]["config"]["task.class"] == "x.UnrulySource$UnrulyTask"
     if fault == "kill":
-        _jvms(worker)[-1].kill()
+        jvms(worker)[-1].kill()
     else:
         (tmp_path / f"{fault}-1").touch()
     pool.until(lambda: sorted(_states(worker)) == ["FAILED", "RUNNING"], "one fails, the other runs", within=PATIENCE_S)
@@ -198,17 +199,6 @@ def test_a_task_that_ends_its_jvm_harms_no_other(pool: Pool, tmp_path: Path, unr
         (tmp_path / f"{fault}-1").unlink()
     worker.do("POST", "/connectors/unruly/restart?includeTasks=true&onlyFailed=true")
     pool.until(lambda: worker.runs("unruly", 2), "both run again", within=PATIENCE_S)
-
-
-def _jvms(worker: PoolWorker) -> list[psutil.Process]:
-    """The processes in which a worker runs Java, the oldest first: the connector's host, then tasks."""
-    assert worker.process is not None
-    found = []
-    for each in psutil.Process(worker.process.pid).children(recursive=True):
-        with suppress(psutil.NoSuchProcess):
-            if any("libjvm" in one.path for one in each.memory_maps()):
-                found.append((each.create_time(), each))
-    return [each for _, each in sorted(found, key=lambda one: one[0])]
 
 
 def _states(worker: Any) -> list[str]:
