@@ -3,7 +3,7 @@
 import json
 import random
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,6 +13,7 @@ import pytest
 from connect.plugins.builtin import BUILT_IN
 from connect.plugins.ref import PluginKind
 from tests.integration.connectors.s3.sink_runs import Numbers
+from tests.servers.rest_api import RestApi, rest_api
 from tests.support.waiting import until
 
 from . import topic as topics
@@ -89,6 +90,27 @@ def objects(bucket: "S3Bucket") -> Target:
     return Target({"connector.class": "S3Sink", "flush.size": "1000000", **bucket.config, **JSON}, Numbers(bucket))
 
 
+def requests(api: RestApi) -> Target:
+    """With an address for each record: a request that comes again replaces the one before."""
+
+    def numbers() -> list[int]:
+        with api.lock:
+            return list({seen.path: seen.values[0]["n"] for seen in api.accepted}.values())
+
+    config = {
+        "connector.class": "HttpSink",
+        "http.url": f"{api.url}/{{topic}}/{{partition}}/{{offset}}",
+        "http.authorization.type": "none",
+    }
+    return Target({**config, **JSON}, numbers)
+
+
+@pytest.fixture
+def api() -> Iterator[RestApi]:
+    with rest_api() as server:
+        yield server
+
+
 TARGETS = {
     "FileStreamSinkConnector": lambda request, _: lines(request.getfixturevalue("tmp_path") / "out.txt"),
     "JdbcSinkConnector": lambda request, _: table(request.getfixturevalue("postgres_database")),
@@ -99,6 +121,7 @@ TARGETS = {
         request.getfixturevalue("opensearch"), "OpenSearchSink", topic
     ),
     "S3SinkConnector": lambda request, _: objects(request.getfixturevalue("s3_bucket")),
+    "HttpSinkConnector": lambda request, _: requests(request.getfixturevalue("api")),
 }
 
 

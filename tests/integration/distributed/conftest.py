@@ -42,7 +42,7 @@ def two(shared_two: Pool) -> Iterator[Pool]:
     """
     yield shared_two
     for name in shared_two.workers[0].get("/connectors") or ():
-        shared_two.workers[0].do("DELETE", f"/connectors/{quote(name, safe='')}")
+        shared_two.workers[0].do("DELETE", f"/connectors/{quote(name, safe='')}", or_gone=True)
 
 
 @pytest.fixture

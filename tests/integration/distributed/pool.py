@@ -78,10 +78,13 @@ class Rest:
             return None
         return answer.body if answer.status == 200 else None
 
-    def do(self, method: str, path: str, body: Any = None) -> Any:
+    def do(self, method: str, path: str, body: Any = None, *, or_gone: bool = False) -> Any:
         """Ask for a change, again while the group is being rebalanced. Returns the body.
 
         A deletion that was answered so may have taken effect: then the next try finds nothing.
+
+        Args:
+            or_gone: whether what is deleted may be gone already.
         """
         answers: list[Answer] = []
 
@@ -91,7 +94,7 @@ class Rest:
 
         until(is_settled, PATIENCE, lambda: f"{method} {path}: {answers[-1]}", every=0.1)
         *earlier, last = answers
-        is_gone = method == "DELETE" and last.status == 404 and bool(earlier)
+        is_gone = method == "DELETE" and last.status == 404 and (or_gone or bool(earlier))
         assert is_gone or 200 <= last.status < 300, f"{method} {path}: {last}"
         return None if is_gone else last.body
 

@@ -205,5 +205,5 @@ def test_what_others_wrote_amiss_is_passed_over(
         store = join()
     assert store.connectors() == ["c-1"]
     assert store.connector("c-1") == connector(State.RUNNING, generation=1)
-    assert len([record for record in caplog.records if "passed over" in record.getMessage()]) == len(amiss)
+    assert len([record for record in caplog.records if "Skipped record" in record.getMessage()]) == len(amiss)
     assert not [record for record in caplog.records if record.exc_info]

@@ -293,7 +293,7 @@ def test_a_server_that_asks_for_a_pause_has_it(
     api.script = [Said(429, headers)]
     began = time.monotonic()
     asked(client(retries=RetryBudget(1, 0.0)), Request(f"{api.url}/all"))
-    assert 0.9 < time.monotonic() - began < 5
+    assert time.monotonic() - began > 0.9
 
 
 def test_a_limit_that_is_used_up_is_kept_to_also_after_success(api: RestApi, client: Callable[..., RestClient]) -> None:
