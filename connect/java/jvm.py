@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from connect.errors import ConfigError, ConnectError, DataError, RetriableError
+from connect.java import loggers
 from connect.jvm.jars import JarsUnavailable, resolve
 from connect.jvm.java import JavaNotFound, find_java, home_of
 
@@ -76,6 +77,7 @@ def start(options: Iterable[str] = ()) -> None:
         except (OSError, RuntimeError) as error:
             raise ConfigError("java.options", f"Java does not start: {error}") from error
         _send_logs()
+        loggers.follow()
 
 
 def _library(home: Path) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import zipfile
 from collections.abc import Callable, Iterator
@@ -149,6 +150,32 @@ def test_a_task_that_fails_says_java_s_words(pool: Pool, tmp_path: Path, new_top
     trace = worker.get("/connectors/sink/tasks/0/status")["trace"]
     assert "org.apache.kafka.connect.errors.ConnectException: Couldn't find or create file" in trace
     assert "\tat org.apache.kafka.connect.file.FileStreamSinkTask.start(FileStreamSinkTask.java" in trace
+
+
+def test_levels_of_loggers_reach_java(pool: Pool, tmp_path: Path, new_topic: Callable[..., str]) -> None:
+    topic = new_topic()
+    (worker,) = pool.start()
+    config = {"connector.class": SINK, "connector.language": "java", "topics": topic, "file": str(tmp_path / "out")}
+    worker.create("sink", config)
+    pool.until(lambda: worker.runs("sink", 1), "it runs", within=PATIENCE_S)
+    producer = Producer({"bootstrap.servers": pool.bootstrap})
+
+    def say(line: str) -> None:
+        producer.produce(topic, line)
+        assert producer.flush(30) == 0
+
+    say("one")
+    pool.until(lambda: (tmp_path / "out").read_text() == "one\n", "a line is there")
+    logger = "org.apache.kafka.connect.file"
+    worker.do("PUT", f"/admin/loggers/{logger}", {"level": "TRACE"})
+    pool.until(lambda: "TRACE sink-0  Flushing output stream" in worker.log, "the level is there")
+    say("two")
+    pool.until(lambda: re.search("TRACE sink-0  Writing line to .*: two", worker.log), "it is traced")
+    worker.do("POST", "/connectors/sink/tasks/0/restart")  # its process begins with the level that was set
+    pool.until(lambda: worker.runs("sink", 1), "it runs", within=PATIENCE_S)
+    say("three")
+    pool.until(lambda: re.search("TRACE sink-0  Writing line to .*: three", worker.log), "it is traced")
+    assert not re.search("Writing line to .*: one", worker.log)
 
 
 @pytest.mark.promise("P10")
