@@ -1,6 +1,7 @@
 """Kafka Connect's figures of one task, made by its worker from what the task tells.
 
-Totals and distributions come from the task's process (`connect.delivery.meter`), at most once a second; rates, averages
+A task of a Java connector tells Kafka Connect's own figures, which are taken as they are. Of all others, totals and
+distributions come from the task's process (`connect.delivery.meter`), at most once a second; rates, averages
 and extremes over the last samples are made here, where the clock goes on also when a task is silent or dead.
 """
 
@@ -11,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from connect.telemetry.catalogue import FOR_KAFKA
+from connect.telemetry.catalogue import BY_JAVA, FOR_KAFKA
 from connect.telemetry.metrics import Buckets, Sample
 from connect.telemetry.windows import SPAN, Growth, Span, Window
 
@@ -80,6 +81,7 @@ class TaskFigures:
         self._clock = clock
         self._lock = threading.Lock()
         self._now: dict[str, float] = {}
+        self._by_java: Figures = {}
         self._growths = {name: Growth(span, clock) for name in _SEEN}
         self._commits = {outcome: Growth(span, clock) for outcome in ("success", "failure", "skipped")}
         self._totals = dict.fromkeys(self._commits, 0.0)
@@ -105,7 +107,9 @@ class TaskFigures:
         """The task told how these series are now."""
         with self._lock:
             for name, _, labels, value in told:
-                if name == "connect_task_commits_total" and not isinstance(value, Buckets):
+                if name == BY_JAVA and not isinstance(value, Buckets):
+                    self._by_java.setdefault(labels["group"], {})[labels["figure"]] = value
+                elif name == "connect_task_commits_total" and not isinstance(value, Buckets):
                     self._commits[labels["outcome"]].take(value)
                     self._totals[labels["outcome"]] = value
                 elif name in self._growths:
@@ -147,6 +151,8 @@ class TaskFigures:
                 found[own]["transaction-size-min"] = window.smallest
                 found[own]["transaction-size-max"] = window.largest
                 found[own]["transaction-size-avg"] = window.average
+            for group, figures in self._by_java.items():
+                found[group].update(figures)
             return found
 
     # With the lock held.

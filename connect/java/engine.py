@@ -18,6 +18,7 @@ from connect.errors import ConnectError
 from connect.java import jvm
 from connect.java.offsets import offset_store
 from connect.plugins import PluginKind, Plugins
+from connect.telemetry.catalogue import BY_JAVA, KAFKA
 
 _RUNTIME: Final = "org.apache.kafka.connect.runtime."
 _LOOK_S: Final = 0.2
@@ -26,6 +27,13 @@ _NOT_FOR_TASKS: Final = ("config.providers", "rest.", "listeners", "admin.listen
 _READ: Final = ("source-record-poll-total", "sink-record-read-total")
 _WRITTEN: Final = ("source-record-write-total", "sink-record-send-total")
 _ERRORS: Final = ("total-record-failures",)
+#: Groups of Kafka Connect's metrics that are told as they are. How the task is, its own worker says.
+_TOLD: Final = frozenset(
+    (each.group, each.name)
+    for each in KAFKA
+    if each.group in {"connector-task-metrics", "source-task-metrics", "sink-task-metrics", "task-error-metrics"}
+    and each.kind != "text"
+)
 
 
 class JavaOptions(settings.Options):
@@ -73,7 +81,7 @@ class JavaTask(EngineTask):
         self._events: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._paused = self._held = False
         self._said: EngineProgress = EngineProgress()
-        self._metrics: dict[str, Any] = {}
+        self._metrics: dict[tuple[str, str], Any] = {}
 
     def start(self, *, paused: bool) -> None:
         context = self.context
@@ -219,20 +227,26 @@ class JavaTask(EngineTask):
         )
 
     def _progress(self) -> EngineProgress:
-        topics = frozenset(str(each.topic()) for each in self._topics.getAllTopics(self.context.connector))
-        return EngineProgress(
-            read=self._total(_READ), written=self._total(_WRITTEN), errors=self._total(_ERRORS), topics=topics
-        )
+        figures = self._figures()
+        for (group, name), value in figures.items():
+            if value == value:  # NaN: nothing was measured lately
+                self.context.metrics.gauge(BY_JAVA, value, group=group, figure=name)
+        by_name = {name: value for (_, name), value in figures.items()}
 
-    def _total(self, names: tuple[str, ...]) -> int:
-        if not all(name in self._metrics for name in names):
+        def total(names: tuple[str, ...]) -> int:
+            value = sum(by_name.get(name, 0.0) for name in names)
+            return 0 if value != value else int(value)
+
+        topics = frozenset(str(each.topic()) for each in self._topics.getAllTopics(self.context.connector))
+        return EngineProgress(read=total(_READ), written=total(_WRITTEN), errors=total(_ERRORS), topics=topics)
+
+    def _figures(self) -> dict[tuple[str, str], float]:
+        """What Kafka Connect measures of the task, by group and name. It is the only task of this JVM."""
+        if not self._metrics:
             found = self._worker.metrics().metrics().metrics()
-            for entry in found.entrySet():
-                name = str(entry.getKey().name())
-                if name in (*_READ, *_WRITTEN, *_ERRORS):
-                    self._metrics[name] = entry.getValue()
-        value = sum(float(self._metrics[name].metricValue()) for name in names if name in self._metrics)
-        return 0 if value != value else int(value)
+            named = [((str(each.getKey().group()), str(each.getKey().name())), each) for each in found.entrySet()]
+            self._metrics = {key: each.getValue() for key, each in named if key in _TOLD}
+        return {key: float(metric.metricValue()) for key, metric in self._metrics.items()}
 
 
 _CHAIN: Final = frozenset(

@@ -338,3 +338,5 @@ DOCS: Final = {
 
 #: What tasks tell their worker for `KAFKA` begins like this, and is shown under Kafka's name only.
 FOR_KAFKA: Final = "jmx_"
+#: A figure that Kafka Connect's own worker made, in a task of a Java connector; labels `group` and `figure` name it.
+BY_JAVA: Final = f"{FOR_KAFKA}figure"

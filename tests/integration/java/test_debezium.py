@@ -1,7 +1,9 @@
-"""Debezium's own connectors in workers of ours: a table of PostgreSQL is copied, whatever is killed meanwhile."""
+"""Debezium's own connectors in workers of ours, as docs/java-connectors.md has them: a table of PostgreSQL is copied, whatever is killed meanwhile."""
 
 from __future__ import annotations
 
+import json
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -23,6 +25,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 #: JVMs start within seconds, and on a busy machine within a minute.
 PATIENCE_S = 240.0
+PAGE = Path(__file__).parents[3] / "docs" / "java-connectors.md"
+FILES = dict(re.findall(r"<!-- file: (\S+) -->\s*```json\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL))
 JSON = "org.apache.kafka.connect.json.JsonConverter"
 ROWS = 200
 
@@ -57,29 +61,20 @@ def pool(broker: Broker, tmp_path: Path, debezium: Path) -> Iterator[Pool]:
 
 
 def source(database: PostgresDatabase, name: str) -> dict[str, str]:
-    """Changes of the table `orders`, by the class whose name Python's own connector has too."""
-    return {
-        **keys(database, name),
-        "name": "changes",
-        "connector.language": "java",
-        "table.include.list": "public.orders",
-        "publication.autocreate.mode": "filtered",
-    }
+    """The page's, for this database. Slot and publication are named after it."""
+    config: dict[str, str] = json.loads(FILES["debezium/source.json"])["config"]
+    return {**config, **keys(database, name), "name": "changes"}
 
 
 def sink(database: PostgresDatabase, name: str) -> dict[str, str]:
-    """Into the table `copy`."""
+    """The page's, into the same database."""
+    config: dict[str, str] = json.loads(FILES["debezium/sink.json"])["config"]
     return {
-        "connector.class": "io.debezium.connector.jdbc.JdbcSinkConnector",
+        **config,
         "topics": f"{name}.public.orders",
         "connection.url": database.jdbc_url,
         "connection.username": database.user,
         "connection.password": database.password,
-        "insert.mode": "upsert",
-        "delete.enabled": "true",
-        "primary.key.mode": "record_key",
-        "collection.name.format": "copy",
-        "schema.evolution": "basic",
     }
 
 

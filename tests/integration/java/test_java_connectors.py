@@ -81,6 +81,21 @@ def test_lines_flow_through_java_s_file_connectors(
     pool.until(lambda: back.exists() and len(back.read_text().splitlines()) == 1000, "the lines are there")
     assert back.read_text() == there.read_text()
 
+    def figures(name: str, group: str) -> dict[str, Any]:
+        told = worker.get("/connectors?expand=metrics")[name]["metrics"]["tasks"][0]["metrics"]
+        return dict(told[group])
+
+    # Kafka Connect's figures are those of Java.
+    pool.until(lambda: figures("source", "source-task-metrics")["source-record-write-total"] == 1000, "they are told")
+    assert figures("source", "source-task-metrics")["source-record-poll-total"] == 1000
+    assert figures("source", "source-task-metrics")["poll-batch-max-time-ms"] >= 0
+    pool.until(lambda: figures("sink", "sink-task-metrics")["sink-record-send-total"] == 1000, "they are told")
+    assert 0 < figures("sink", "connector-task-metrics")["batch-size-max"] <= 1000
+    assert figures("sink", "task-error-metrics")["total-record-failures"] == 0
+    assert re.search(
+        r'kafka_connect_\w*source_record_poll_total{\S*connector="source"\S* 1000', worker.ask("GET", "/metrics").body
+    )
+
     # Offsets are kept where any worker finds them.
     pool.until(lambda: _position(worker, "source") == there.stat().st_size, "the offset is committed")
     worker.do("PUT", "/connectors/source/pause")

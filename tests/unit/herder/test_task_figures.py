@@ -6,7 +6,7 @@ import pytest
 
 from connect.delivery.meter import SinkMeter, SourceMeter
 from connect.herder.task_figures import TaskFigures
-from connect.telemetry.catalogue import KAFKA
+from connect.telemetry.catalogue import BY_JAVA, KAFKA
 from connect.telemetry.metrics import Registry
 from connect.telemetry.windows import Span
 
@@ -78,3 +78,20 @@ def test_transactions_are_there_once_there_was_one(clock) -> None:
     figures.take(registry.changed())
     source = figures.figures()["source-task-metrics"]
     assert [source[f"transaction-size-{which}"] for which in ("min", "avg", "max")] == [3, 4, 5]
+
+
+def test_java_s_own_figures_are_taken_as_they_are(clock) -> None:
+    registry = Registry()
+    for group, figure, value in (
+        ("source-task-metrics", "source-record-poll-total", 1000.0),
+        ("connector-task-metrics", "batch-size-max", 500.0),
+    ):
+        registry.gauge(BY_JAVA, group=group, figure=figure, **LABELS).set(value)
+    figures = TaskFigures("source", clock=clock)
+    figures.entered("running")
+    figures.take(registry.changed())
+    found = figures.figures()
+    assert found["source-task-metrics"]["source-record-poll-total"] == 1000
+    assert found["source-task-metrics"]["source-record-write-total"] == 0
+    assert found["connector-task-metrics"]["batch-size-max"] == 500
+    assert found["connector-task-metrics"]["status"] == "running"
