@@ -1,4 +1,4 @@
-"""Debezium's own connectors in workers of ours, as docs/java-connectors.md has them: a table of PostgreSQL is copied, whatever is killed meanwhile."""
+"""Debezium's own connectors in workers of ours, by docs/java-connectors.md: a table is copied, whatever is killed."""
 
 from __future__ import annotations
 
