@@ -56,6 +56,9 @@ def _beside_java() -> Iterator[Bar]:
     for row, rate, cpu in (("sink-schemaless", 1.2, 0.7), ("sink-declared", 2.5, 0.33), ("sink-enveloped", 2.5, 0.33)):
         yield _ratio("chain", row, "rate", "java", ">=", rate, "JSON through three transformations")
         yield _ratio("chain", row, "cpu_us_started", "java", "<=", cpu, "the same: CPU, without the start")
+    for row in ("source-string", "sink-string"):
+        yield _ratio("java", row, "rate", "java", ">=", 0.95, "Java's classes are as fast here as in their own worker")
+        yield _ratio("java", row, "cpu_us", "java", "<=", 1.1, "and take no more CPU")
 
 
 def _transforms() -> Iterator[Bar]:

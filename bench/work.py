@@ -78,10 +78,12 @@ class Work:
         direction: `source` (a file to a topic) or `sink` (the topic to a file).
         variant: `string`, `json` or `unchanged`; for a sink also `schemaless`, `declared` (by schema.content) and
             `enveloped`: JSON objects through three transformations.
+        jars: whether our worker runs Java's class, too.
     """
 
     direction: str
     variant: str
+    jars: bool = False
 
     @property
     def name(self) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.work import JAVA_UNCHANGED, OUR_UNCHANGED, PLUGINS, Work, write_properties
-from connect.jvm.jars import classpath
+from connect.jvm.jars import classpath, resolve
 from connect.jvm.java import find_java
 from connect.ports import free_port
 from connect.telemetry import processes as tree
@@ -65,6 +65,9 @@ def running(side: str, work: Work, bootstrap: str, name: str, topic: str, file: 
         connector |= OUR_UNCHANGED if ours else JAVA_UNCHANGED
         if ours:
             worker["plugin.path"] = str(PLUGINS)
+    if work.jars and ours:
+        connector["connector.language"] = "java"
+        worker["plugin.path"] = str(_file_connectors(folder / "plugins"))
     files = [
         str(write_properties(folder / "worker.properties", worker)),
         str(write_properties(folder / "connector.properties", connector)),
@@ -79,6 +82,14 @@ def running(side: str, work: Work, bootstrap: str, name: str, topic: str, file: 
         yield Worker(process, log)
     finally:
         stop(process)
+
+
+def _file_connectors(folder: Path) -> Path:
+    """A folder of plugin.path with Kafka Connect's file connectors."""
+    (jar,) = [jar for jar in resolve("kafka-connect") if jar.name.startswith("connect-file-")]
+    (folder / "file").mkdir(parents=True)
+    (folder / "file" / jar.name).symlink_to(jar)
+    return folder
 
 
 def java_command(work: Work) -> list[str]:
