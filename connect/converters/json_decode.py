@@ -130,7 +130,7 @@ class Decoder:
             if not set(map(type, nodes)) <= {dict}:
                 raise DataError("a map with string keys must be a JSON object.")
             if in_struct and schema.key_schema.name in _LOGICAL and any(nodes):
-                raise DataError(f"a string is no {_short_name(schema.key_schema)}, and the map's keys should be.")
+                raise DataError(f"a string is not {_short_name(schema.key_schema)}, and the map's keys should be.")
             flat = list(chain.from_iterable(map(dict.values, nodes)))
             values = self._inner("map value", schema.value_schema, flat, in_struct)
             if values is flat:

@@ -265,5 +265,5 @@ class _Said:
         if value is None:
             return default
         if isinstance(value, bool) or not isinstance(value, int | float) or (number is int and value != int(value)):
-            raise Problem(f'{self.path}: "{name}": {value!r} is no {"whole " if number is int else ""}number.')
+            raise Problem(f'{self.path}: "{name}": {value!r} is not a {"whole " if number is int else ""}number.')
         return number(value)

@@ -77,12 +77,12 @@ class Reader:
         try:
             messages = list(map(self._parse, data))
         except DecodeError as error:
-            raise DataError(f"it is no {self._parse.__self__.DESCRIPTOR.full_name}: {error}.") from None  # type: ignore[attr-defined]
+            raise DataError(f"it is not of the type {self._parse.__self__.DESCRIPTOR.full_name}: {error}.") from None  # type: ignore[attr-defined]
         if self._requires:
             for each in cast("list[Any]", messages):  # the parser leaves that to its user
                 if not each.IsInitialized():
                     missing = ", ".join(each.FindInitializationErrors())
-                    raise DataError(f"it is no {each.DESCRIPTOR.full_name}: {missing} must be there.")
+                    raise DataError(f"it is not of the type {each.DESCRIPTOR.full_name}: {missing} must be there.")
         if self._struct is None:
             assert self._value is not None
             return Values(self._value(messages), self._schema)

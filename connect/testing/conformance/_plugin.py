@@ -60,7 +60,7 @@ class PluginConformance:
             setting.check(default)
             types = _TYPES.get(setting.kind)
             typed = types is None or (isinstance(default, types) and isinstance(default, bool) == (types == (bool,)))
-            assert typed, f"the default of {setting.name} is no {setting.kind.value}: {default!r}"
+            assert typed, f"the default of {setting.name} is not of the type {setting.kind.value}: {default!r}"
             if setting.kind is not Kind.PASSWORD:
                 assert setting.parse(_written(default)) == default, f"{setting.name}: its default, written, differs"
 

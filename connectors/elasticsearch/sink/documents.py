@@ -169,7 +169,7 @@ def _checked(text: bytes | None) -> bytes | None:
     try:
         parsed = orjson.loads(text)
     except orjson.JSONDecodeError as error:
-        raise DataError(f"The text is not JSON object, which a document has to be: {error}.") from None
+        raise DataError(f"The text is not a JSON object, which a document has to be: {error}.") from None
     if not isinstance(parsed, dict):
         raise DataError("The text is JSON, but no object, which a document has to be.")
     return _on_one_line(bytes(text))

@@ -69,7 +69,7 @@ def cells(
             one = cells(meaning, FieldColumn(column.schema, [default]), takes, zones, filled=False)
             array = array.fill_null(one.cast(array.type)[0])
     except _REFUSALS as error:
-        raise RowError(f"holds a value that is no {meaning.kind}: {error}") from error
+        raise RowError(f"holds a value that is not of the type {meaning.kind}: {error}") from error
     return array
 
 

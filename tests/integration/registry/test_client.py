@@ -100,7 +100,7 @@ def test_what_is_not_there_or_not_valid_is_an_error_of_the_record(registry: str,
 
 
 def test_an_address_that_is_no_registry_is_said_to_be_wrong(registry: str) -> None:
-    with pytest.raises(ConfigError, match="no schema registry.*Is a path missing"):
+    with pytest.raises(ConfigError, match="not a schema registry.*Is a path missing"):
         client_of(registry.partition("/apis")[0]).latest("x")
 
 

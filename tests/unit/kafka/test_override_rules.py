@@ -150,8 +150,8 @@ def test_a_file_of_an_override_is_a_file_and_no_pipe(key: str, tmp_path: Path) -
         file.truncate((16 << 20) + 1)
     good.write_text("-----BEGIN")
     for kind in CLIENTS:
-        assert "no regular file" in told({f"{kind}.override.{key}": str(pipe)}).popitem()[1]
-        assert "no regular file" in told({f"{kind}.override.{key}": "/dev/zero"}).popitem()[1]
+        assert "not a regular file" in told({f"{kind}.override.{key}": str(pipe)}).popitem()[1]
+        assert "not a regular file" in told({f"{kind}.override.{key}": "/dev/zero"}).popitem()[1]
         assert "larger than 16 MiB" in told({f"{kind}.override.{key}": str(large)}).popitem()[1]
         assert not told({f"{kind}.override.{key}": str(good)})
         assert not told({f"{kind}.override.{key}": str(tmp_path / "absent")})
@@ -159,7 +159,7 @@ def test_a_file_of_an_override_is_a_file_and_no_pipe(key: str, tmp_path: Path) -
 
 @pytest.mark.parametrize("key", ["ssl.truststore.location", "ssl.keystore.location"])
 def test_a_store_is_read_with_an_end(key: str) -> None:
-    with pytest.raises(ClientSettingError, match="no regular file"):
+    with pytest.raises(ClientSettingError, match="not a regular file"):
         client_settings("consumer", {**WORKER, key: "/dev/zero"})
 
 

@@ -54,11 +54,11 @@ def test_a_name_or_a_label_that_nobody_exposes_is_found(name: str) -> None:
         ("histogram_quantile(0.9, sum by (connector) (rate(connect_sink_put_seconds_bucket[5m])))", "has no le"),
         ("sum by (job) (connect_task_stalled) + sum by (connector) (connect_task_stalled)", "never finds a pair"),
         ("connect_task_stalled - on (state) connect_task_stalled", "state.*left side"),
-        ("connect_task_stalled connect_task_stalled", "no PromQL"),
+        ("connect_task_stalled connect_task_stalled", "not PromQL"),
         ("rates(connect_sink_bytes_total[5m])", "unknown function"),
-        ("connect_task_stalled == 1)", "no PromQL"),
+        ("connect_task_stalled == 1)", "not PromQL"),
         ("sum(connect_task_stalled", "unclosed"),
-        ("connect_task_stalled ; 1", "no PromQL"),
+        ("connect_task_stalled ; 1", "not PromQL"),
     ],
 )
 def test_what_is_wrong_with_an_expression_is_named(expression: str, why: str) -> None:

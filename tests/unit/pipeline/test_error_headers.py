@@ -63,5 +63,5 @@ def test_tiers() -> None:
         86_400_000,
     ]
     for wrong in ("", "5", "s", "0s", "-1s", "1.5m", "5 s"):
-        with pytest.raises(ValueError, match="no duration"):
+        with pytest.raises(ValueError, match="not a duration"):
             duration_ms(wrong)

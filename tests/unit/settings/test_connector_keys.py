@@ -81,11 +81,11 @@ def test_topic_creation_needs_its_default_as_soon_as_it_is_used() -> None:
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [
-        ("default.partitions", "0", "no number of partitions"),
-        ("default.partitions", "-2", "no number of partitions"),
+        ("default.partitions", "0", "not a number of partitions"),
+        ("default.partitions", "-2", "not a number of partitions"),
         ("default.partitions", "many", "not a whole number"),
         ("default.replication.factor", "99999", ""),
-        ("a.replication.factor", "0", "no number of replicas"),
+        ("a.replication.factor", "0", "not a number of replicas"),
         ("a.include", "x(,y", r'"x(" is not a regular expression'),
         ("a.exclude", "[", '"[" is not a regular expression'),
     ],

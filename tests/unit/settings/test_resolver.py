@@ -205,7 +205,7 @@ def test_a_provider_that_was_not_declared_is_reported_with_the_lines_to_add(alia
     [
         ("env.class", "", "add config.providers.env.class="),
         ("env.class", "Vault", 'no config provider "Vault"; there are DirectoryConfigProvider, E'),
-        ("env.param.allowlist.pattern", "(", "no regular expression"),
+        ("env.param.allowlist.pattern", "(", "not a regular expression"),
         ("file.param.allowed.paths", "etc", "not absolute"),
         ("dir.param.allowed.paths", "/no/such", "does not exist"),
     ],

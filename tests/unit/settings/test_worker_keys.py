@@ -34,10 +34,10 @@ def test_brokers_are_host_and_port(servers: str) -> None:
         ("localhost", "localhost:9092"),
         ("", "host:9092"),
         (",", "host:9092"),
-        ("a:9092 b:9092", "no host:port"),
+        ("a:9092 b:9092", "not a host:port"),
         ("a:0", "port from 1 to 65535"),
         ("a:99999", "port from 1 to 65535"),
-        ("a:9092,embedded", "no host:port"),
+        ("a:9092,embedded", "not a host:port"),
     ],
 )
 def test_a_broker_without_a_port_is_refused(servers: str, advice: str) -> None:

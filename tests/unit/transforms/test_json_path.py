@@ -124,7 +124,7 @@ def test_a_condition_may_be_asked_of_the_object_itself() -> None:
         ("$[?(@.a =~ /x)]", "is not closed by /"),
         ("$[?(@.a =~ /x/q)]", "has the flags q"),
         ("$[?(@.a =~ @.b)]", "followed by a regular expression"),
-        ("$[?(@.a =~ /(/)]", "no regular expression"),
+        ("$[?(@.a =~ /(/)]", "not a regular expression"),
         ("$[::0]", "must be 1 or more"),
         ("$[?(@.a in [1,])]", "position 15"),
         (f"$[?({'(' * 5000}@.a", "nested too deeply"),

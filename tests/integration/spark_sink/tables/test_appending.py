@@ -126,7 +126,7 @@ def test_what_a_batch_wrote_before_it_failed_is_not_written_again(tables: Any, s
     (obstacle / "theirs.csv").write_text("1,2")
     writer = tables.writer(table=tables.path("${topic}"))
     for _ in range(2):
-        with pytest.raises(ConnectError, match="no Delta table, and other files are in it, such as .*theirs.csv"):
+        with pytest.raises(ConnectError, match="not a Delta table, and other files are in it, such as .*theirs.csv"):
             writer(batch, 0)
     (obstacle / "theirs.csv").unlink()
     writer(batch, 0)

@@ -131,7 +131,7 @@ def test_what_cannot_be_a_document_is_found_among_others() -> None:
     assert sorted(wrong) == [1, 2, 3, 4, 6]
     assert all(isinstance(error, DataError) for error in wrong.values())
     assert "the value is list" in str(wrong[1])
-    assert "no JSON object" in str(wrong[2])
+    assert "not a JSON object" in str(wrong[2])
 
 
 def test_rows_of_different_schemas_stay_in_their_order() -> None:

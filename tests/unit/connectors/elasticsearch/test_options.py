@@ -35,8 +35,8 @@ def test_a_url_is_enough(connector: type) -> None:
 
 
 ELASTIC = [
-    ({"connection_url": "ftp://host"}, "connection.url", "no list of URLs"),
-    ({"connection_url": "http://host:x"}, "connection.url", "no list of URLs"),
+    ({"connection_url": "ftp://host"}, "connection.url", "not a list of URLs"),
+    ({"connection_url": "http://host:x"}, "connection.url", "not a list of URLs"),
     ({"connection_username": "me"}, "connection.password", "belong together"),
     (
         {"connection_username": "me", "connection_password": "x", "connection_api_key": "y"},
@@ -70,7 +70,7 @@ ELASTIC = [
     (
         {"external_resource_usage": "INDEX", "topic_to_external_resource_mapping": "a"},
         "topic.to.external.resource.mapping",
-        "no topic:resource",
+        "not a topic:resource",
     ),
     (
         {"external_resource_usage": "INDEX", "topic_to_external_resource_mapping": "a:b,a:c"},
@@ -87,7 +87,7 @@ ELASTIC = [
         "more than max.external.resource.mappings",
     ),
     ({"routing_type": "value"}, "routing.type.record.value.path", "is missing"),
-    ({"dynamic_templates": "{"}, "dynamic.templates", "no JSON"),
+    ({"dynamic_templates": "{"}, "dynamic.templates", "not JSON"),
     ({"index_name_format": "${nothing}"}, "index.name.format", "no variable"),
     ({"index_name_format": "${timestamp}"}, "index.name.format", "needs a pattern"),
 ]

@@ -210,7 +210,7 @@ def test_a_union_may_have_many_types() -> None:
         (Schema.array(s.INT32), "abc", "a value of an array is a str"),
         (Schema.map(s.STRING, s.INT32), [1], "does not fit"),
         (Schema.struct({"a": s.INT32}), {}, "null"),
-        (Schema.struct({"a": s.INT32}), [1], "no struct"),
+        (Schema.struct({"a": s.INT32}), [1], "not a struct"),
         (logical.DATE, dt.datetime(2026, 1, 1, tzinfo=dt.UTC), "has a time of day"),
         (logical.decimal(2), Decimal("1.234"), "scale 3, not 2"),
     ],

@@ -228,11 +228,11 @@ def test_a_schema_that_cannot_be_converted_says_why(registry: MemoryRegistry, de
     [
         (b"", "is empty"),
         (b'{"a": 1}', "begins with the byte 123 where the magic byte 0"),
-        (framed(1, '{"a": '), "no JSON"),
+        (framed(1, '{"a": '), "not JSON"),
         (framed(1, "[]"), "must be a JSON object"),
         (framed(1, "null"), "null where"),
         (framed(1, '{"a": null}'), "a: null where"),
-        (framed(1, '{"a": 1, "x": "') + b'\xff"}', "no JSON"),
+        (framed(1, '{"a": 1, "x": "') + b'\xff"}', "not JSON"),
         (framed(9, "1"), "Schema 9 not found"),
     ],
 )

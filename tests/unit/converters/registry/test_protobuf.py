@@ -106,7 +106,7 @@ def test_imports_come_from_references_and_stay_within_the_folder(registry: Memor
     assert converter(registry).to_connect_data("t", data).value == {"c": {"a": 5}}
     for name in ("../evil.proto", "/tmp/evil.proto", "a/../../evil.proto"):
         number = registry.register("t-value", text + f"// {name}", "PROTOBUF", [{**reference, "name": name}])
-        with pytest.raises(DataError, match="no name of a file that it may use"):
+        with pytest.raises(DataError, match="not the name of a file that it may use"):
             converter(registry).to_connect_data("t", framed(number, b""))
 
 
@@ -138,8 +138,8 @@ def test_javas_converter_leaves_out_the_import_of_its_option(registry: MemoryReg
         (b"\0\0\0\0\1", "ends within the indexes"),
         (b"\0\0\0\0\1\x02", "ends within the indexes"),
         (b"\0\0\0\0\1\x02\x0c", r"has no message at \[6\]"),
-        (b"\0\0\0\0\1\0\xff\xff", "is not a shop.Order"),
-        (b"\0\0\0\0\1\0\x12\x02\xff\xfe", "is not a shop.Order"),
+        (b"\0\0\0\0\1\0\xff\xff", "is not of the type shop.Order"),
+        (b"\0\0\0\0\1\0\x12\x02\xff\xfe", "is not of the type shop.Order"),
         (b"\0\0\0\0\x63\0", "Schema 99 not found"),
     ],
 )
@@ -195,7 +195,7 @@ def test_a_message_without_what_it_requires_is_refused(registry: MemoryRegistry,
     number = registry.register("t-value", OLD, "PROTOBUF")
     good = framed(number, b"\x32\x02\x08\x05")
     assert converter(registry).to_connect_data("t", good).value["line"] == {"count": 5}
-    with pytest.raises(DataError, match=r"it is no Old: line\.count must be there"):
+    with pytest.raises(DataError, match=r"it is not of the type Old: line\.count must be there"):
         converter(registry).to_connect_batch(Constant("t", 2), [good, framed(number, data)])
 
 
@@ -308,7 +308,7 @@ def test_a_record_that_is_a_primitive_is_a_wrapper(registry: MemoryRegistry, of:
         (Schema.array(schema.INT32), [1], "of type ARRAY cannot be"),
         (logical.TIMESTAMP, dt.datetime.now(dt.UTC), "Timestamp cannot be"),
         (Schema.struct({"a": Schema.array(Schema.array(schema.INT32))}), {"a": []}, "array of arrays"),
-        (Schema.struct({"a-b": schema.INT32}), {"a-b": 1}, "no valid Protobuf schema"),
+        (Schema.struct({"a-b": schema.INT32}), {"a-b": 1}, "not a valid Protobuf schema"),
         (Schema.struct({"a": schema.INT32}), {"a": "x"}, "a: .*str"),
         (Schema.struct({"a": schema.INT32}), {"a": 1 << 40}, "a: "),
         (Schema.struct({"a": schema.INT32}), {"a": None}, "a: null where"),
@@ -388,6 +388,6 @@ def test_schemas_are_compiled_once_and_print_nothing(
 )
 def test_an_import_that_can_be_no_file_is_refused(names: list[str]) -> None:
     text = 'syntax = "proto3"; ' + "".join(f'import "{name}"; ' for name in names) + "message A {}"
-    with pytest.raises(DataError, match="no name of a file that it may use") as refused:
+    with pytest.raises(DataError, match="not the name of a file that it may use") as refused:
         parse(text, dict.fromkeys(names, 'syntax = "proto3";'))
     assert len(str(refused.value)) < 300

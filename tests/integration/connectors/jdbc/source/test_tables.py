@@ -153,7 +153,7 @@ def test_partitioned_and_materialized_tables(postgresql_shop: Any) -> None:
         (
             {"mode": "bulk", "table.include.list": "(", "db.timezone": "UTC"},
             "table.include.list",
-            "no regular expression",
+            "not a regular expression",
         ),
         ({"mode": "incrementing", "query": "SELECT 1"}, "incrementing.column.name", "is required"),
         ({"mode": "bulk", "connection.url": "jdbc:db2://host/db"}, "connection.url", "no translation"),

@@ -33,7 +33,7 @@ def test_a_good_configuration() -> None:
     ("config", "key", "said"),
     [
         ({"index_names": ""}, "index.names", "is required, or index.prefix"),
-        ({"index_names": "a b"}, "index.names", '"a b" is not a name'),
+        ({"index_names": "a b"}, "index.names", '"a b" is neither the name'),
         ({"query": "status:paid"}, "query", "is not JSON"),
         ({"query": '{"query": {}, "size": 1}'}, "query", "is not a query"),
         ({"value_format": "avro"}, "value.format", "is not one of schemaless, json, mapping"),

@@ -29,7 +29,7 @@ def test_a_name_has_parts(written: str, parts: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("written", ["", ".", "a.", ".b", "a..b", "a.b.c.d"])
 def test_what_is_no_name_is_refused(written: str) -> None:
-    with pytest.raises(ConfigError, match="no name of a table"):
+    with pytest.raises(ConfigError, match="not the name of a table"):
         TableName.parse(written)
 
 

@@ -35,11 +35,11 @@ def test_a_url_is_enough() -> None:
         ({"pk_mode": "kafka", "pk_fields": "a,b"}, "pk.fields", "three, and not 2"),
         ({"pk_fields": "a"}, "pk.fields", "pk.mode=none"),
         ({"pk_mode": "record_key", "pk_fields": "a,a"}, "pk.fields", "twice"),
-        ({"topics_to_tables_mapping": "a"}, "topics.to.tables.mapping", "no topic:table"),
+        ({"topics_to_tables_mapping": "a"}, "topics.to.tables.mapping", "not a topic:table"),
         ({"table_name_format": "${nothing}"}, "table.name.format", "no variable"),
         ({"schema_evolution": "shrink"}, "schema.evolution", "shrink"),
         ({"connection_url": "jdbc:db2://host/db"}, "connection.url", "no translation"),
-        ({"db_timezone": "Mars/Olympus"}, "db.timezone", "no time zone"),
+        ({"db_timezone": "Mars/Olympus"}, "db.timezone", "not a time zone"),
         ({"max_retries": "-1"}, "max.retries", "-1"),
     ],
 )
