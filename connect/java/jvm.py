@@ -22,7 +22,7 @@ from connect.jvm.jars import JarsUnavailable, resolve
 from connect.jvm.java import JavaNotFound, find_java, home_of
 
 T = TypeVar("T")
-#: Of a JVM, unless a user says otherwise: few threads and a heap that begins small, for each task has a JVM. Half of the
+#: Of a JVM, unless a user says otherwise: few threads and a small heap at first, as each task has a JVM. Half of the
 #: heap is for young objects: with a third, a source at full speed spends much of its time collecting them.
 OPTIONS: Final = (
     *("-Xms64m", "-Xmx1g", "-XX:NewRatio=1", "-XX:+UseSerialGC"),
