@@ -285,7 +285,10 @@ class TestEvolution:
         orders.commit()
         orders.put({"id": 2, "both": 1})
         write_deltalake(lake / "orders", pa.table({"id": [3], "both": ["x"]}), mode="append", schema_mode="merge")
-        with pytest.raises(ConnectError, match='It was changed, and rows that wait do not fit it: The field "both"'):
+        with pytest.raises(
+            ConnectError,
+            match='Another writer changed it, and rows that wait to be written do not fit it: The field "both"',
+        ):
             orders.commit()
 
 
