@@ -79,7 +79,7 @@ def test_what_is_mended_is_taken_by_the_sink_and_nothing_is_replayed_twice(conne
     edits = ["--set", 'schema={"type": "string"}', "--set", "payload=fixed", "--unset", "id", "--unset", "price"]
     assert connect("dlq", "replay", name, "--key", "k1", *edits, "--dry-run", *there).endswith("1 would be replayed\n")
     assert connect("dlq", "replay", name, "--key", "k1", *edits, *there).endswith(f"-> {name}-1@4\n1 replayed\n")
-    connect.until(lambda: file.read_text() == "good\nmended\n")
+    connect.until(lambda: file.read_text() == "good\nfixed\n")
     again = connect("dlq", "replay", name, "--key", "k1", *edits, *there)
     assert again == "0 would be replayed, 1 were replayed before (--again replays them, too)\n"
     *_, replayed = sorted(read(broker.bootstrap_servers, name, 5), key=lambda message: message.offset())
