@@ -5,37 +5,19 @@ are reached, and those that are not. Everything else on the page is written by h
 """
 
 import argparse
-import json
 import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bench import document
+from bench import beside_java, document
 from bench.bars import BARS, judge
 from bench.machine import ROOT
 from bench.part import PARTS
 from bench.tables import markdown
 
 PAGE = ROOT / "docs" / "performance.md"
-#: What `connect migrate` says of connectors that were measured beside Java's.
-BESIDE_JAVA = ROOT / "connect" / "cli" / "measured.json"
-#: By class: the part, its row, what it was compared with, and what was moved.
-_BESIDE_JAVA = {
-    "org.apache.kafka.connect.file.FileStreamSourceConnector": (
-        *("files", "source-string", "Kafka Connect's", "a file of 2,000,000 lines"),
-    ),
-    "org.apache.kafka.connect.file.FileStreamSinkConnector": (
-        *("files", "sink-string", "Kafka Connect's", "a topic of 2,000,000 lines"),
-    ),
-    "io.confluent.connect.jdbc.JdbcSinkConnector": (
-        *("jdbc", "insert", "Debezium's JDBC sink", "1,000,000 records into PostgreSQL"),
-    ),
-    "org.apache.kafka.connect.mirror.MirrorSourceConnector": (
-        *("mirror", "plain", "Kafka Connect's", "400,000 records"),
-    ),
-}
 _BLOCK = re.compile(r"(<!-- bench:([\w-]+) -->\n)(.*?)(<!-- /bench:\2 -->)", re.DOTALL)
 _MARK = re.compile(r"<!-- /?bench:[\w-]+ -->")
 
@@ -107,11 +89,11 @@ def main() -> int:
     """Returns 0 when the page says what the results say, or was made to; 1 with `--check` when it does not."""
     parser = argparse.ArgumentParser(prog="python -m bench.page", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; say whether page and results agree")
-    return bring_up_to_date(PAGE, document.RESULTS, BESIDE_JAVA, check=parser.parse_args().check)
+    return bring_up_to_date(PAGE, document.RESULTS, beside_java.FILE, check=parser.parse_args().check)
 
 
 def bring_up_to_date(page: Path, results: Path, beside: Path | None = None, *, check: bool) -> int:
-    """See `main`. Pictures stand where the page's folder has them; `beside` is the file of `beside_java`, if wanted."""
+    """See `main`. Pictures stand where the page's folder has them; `beside` is for `beside_java`, None: nothing."""
     text = page.read_text(encoding="utf-8")
     try:
         fresh = {page: written(text, results)}
@@ -120,7 +102,7 @@ def bring_up_to_date(page: Path, results: Path, beside: Path | None = None, *, c
         return 1
     fresh |= {page.parent / name: content for name, content in _pictures(results).items()}
     if beside is not None:
-        fresh[beside] = beside_java(results)
+        fresh[beside] = beside_java.text(results)
     stale = [path for path, content in fresh.items() if not _holds(path, content)]
     if not check:
         for path in stale:
@@ -135,19 +117,6 @@ def bring_up_to_date(page: Path, results: Path, beside: Path | None = None, *, c
 
 def _holds(path: Path, content: str) -> bool:
     return path.is_file() and path.read_text(encoding="utf-8") == content
-
-
-def beside_java(results: Path) -> str:
-    """The ratios to Java's connectors, by class, as JSON."""
-    found = {}
-    for name, (part, row, peer, what) in _BESIDE_JAVA.items():
-        measured = document.read(part, results)
-        if measured is None or row not in measured["rows"]:
-            continue
-        ratio = measured["rows"][row]["ours"]["ratio"]["java"]
-        rate, cpu = ratio["rate"]["median"], ratio["cpu_us"]["median"]
-        found[name] = {"rate": rate, "cpu": cpu, "peer": peer, "what": what}
-    return json.dumps(found, indent=2) + "\n"
 
 
 def _pictures(results: Path) -> dict[str, str]:

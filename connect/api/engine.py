@@ -161,7 +161,7 @@ class EngineTask(Plugin):
 
 
 class Engine(Plugin):
-    """One way to run connectors. Made again in each process that asks it something.
+    """One way to run connectors. Each process that asks it something makes one.
 
     Attributes:
         name: the value of `engine` that chooses it.

@@ -57,10 +57,14 @@ def read_files(args: argparse.Namespace) -> tuple[list[ConnectorFile], Problems]
         YamlError: a file of values is wrong.
         ConfigError: --set is wrong, or there is no connector file at all.
     """
-    values = Values.of(args.values, args.assignments)
-    paths = list(found_in(args.files, values))
+    return read_paths(args.files, Values.of(args.values, args.assignments))
+
+
+def read_paths(named: Sequence[str], values: Values) -> tuple[list[ConnectorFile], Problems]:
+    """As `read_files`, of these files and folders."""
+    paths = list(found_in(named, values))
     if not paths:
-        raise ConfigError("-f", f"{', '.join(args.files)} has no connector files (.yaml, .json, .properties).")
+        raise ConfigError("FILE", f"{', '.join(named)} has no connector files (.yaml, .json, .properties).")
     problems = Problems(paths)
     found: dict[str, ConnectorFile] = {}
     for path in paths:

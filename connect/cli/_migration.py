@@ -162,14 +162,6 @@ class Judge:
             return None
 
 
-def as_written(verdict: Verdict) -> str:
-    """The file of a connector, as `connect apply` and `POST /connectors` take it."""
-    body: dict[str, Any] = {"name": verdict.name, "config": verdict.config}
-    if (state := verdict.connector.file.initial_state) is not None:
-        body["initial_state"] = state
-    return json.dumps(body, indent=2, ensure_ascii=False) + "\n"
-
-
 def _errors(validation: Validation) -> list[Remark]:
     return [*validation.errors(), *validation.worker_errors]
 

@@ -7,9 +7,9 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from connect.cli._migration import Verdict, as_written
+from connect.cli._migration import Verdict
 from connect.telemetry.redaction import MASK
 
 _OWNER_ONLY: Final = 0o600
@@ -23,13 +23,21 @@ def write(out: str, verdicts: Sequence[Verdict]) -> list[str]:
     written = []
     for verdict in verdicts:
         name = f"{_file_name(verdict.name)}.json"
-        written.append(_private(connectors / name, as_written(verdict)))
+        written.append(_private(connectors / name, _text(verdict)))
         if verdict.connector.offsets is not None:
             text = json.dumps(verdict.connector.offsets, indent=2, ensure_ascii=False)
             written.append(_private(offsets / name, text + "\n"))
         if hidden := sorted(key for key, value in verdict.config.items() if MASK in value):
             print(f"warning: {verdict.name}: the cluster hides {', '.join(hidden)}: write them.", file=sys.stderr)
     return written
+
+
+def _text(verdict: Verdict) -> str:
+    """The file of a connector, as `connect apply` and `POST /connectors` take it."""
+    body: dict[str, Any] = {"name": verdict.name, "config": verdict.config}
+    if (state := verdict.connector.file.initial_state) is not None:
+        body["initial_state"] = state
+    return json.dumps(body, indent=2, ensure_ascii=False) + "\n"
 
 
 def _private(path: Path, text: str) -> str:

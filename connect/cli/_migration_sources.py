@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from connect.cli import _secrets
+from connect.cli._files import read_paths
 from connect.cli._migration import Connector
-from connect.cli._pipeline_files import Values, found_in
+from connect.cli._pipeline_files import Values
 from connect.cli._problems import Problems
 from connect.cli._rest_client import AnswerError, RestClient
-from connect.cli._worker_files import WorkerFile, is_distributed, read_connectors, worker_of
-from connect.errors import ConfigError
+from connect.cli._worker_files import WorkerFile, read_any_worker, worker_of
 from connect.settings.connector_files import ConnectorFile
-from connect.settings.properties import ConfigFileError, Properties, load, loads
-from connect.settings.worker_keys import DISTRIBUTED, STANDALONE
+from connect.settings.properties import loads
+from connect.settings.worker_keys import STANDALONE
 
 #: Kafka Connect's own worker has no defaults for converters; these are those of its example files.
 _WITHOUT_FILE: Final = """\
@@ -27,30 +27,21 @@ value.converter=org.apache.kafka.connect.json.JsonConverter
 def worker_from(path: str | None, plugin_path: str | None, problems: Problems) -> WorkerFile | None:
     """The worker that the connectors will have: that of a file, or one with defaults. None when it cannot be read."""
     if path:
-        try:
-            written = load(path)
-        except ConfigFileError as error:
-            problems.unusable(path, error)
-            return None
-    else:
-        written = loads(_WITHOUT_FILE, "no worker's file")
+        return read_any_worker(path, problems, plugin_path)
+    written = loads(_WITHOUT_FILE, "no worker's file")
     if plugin_path:
-        others = [(key, value, written.where(key).line) for key, value in written.items() if key != "plugin.path"]
-        written = Properties(written.name, [*others, ("plugin.path", plugin_path, 0)])
-    if path:
-        return worker_of(written, problems, DISTRIBUTED if is_distributed(written) else STANDALONE)
+        written = written.replaced("plugin.path", plugin_path)
     return worker_of(written, Problems([]), STANDALONE)
 
 
-def of_files(paths: Sequence[str], problems: Problems) -> tuple[str, list[Connector]]:
-    """The connectors of files and folders, and what to call them all. Raises ConfigError where there is none."""
-    named = list(found_in(paths, Values()))
-    if not named:
-        raise ConfigError("FILE", f"{', '.join(paths)} has no connector files (.json, .properties).")
-    connectors = [Connector(file) for file in read_connectors(named, problems)]
-    for connector in connectors:
-        _secrets.remember(connector.file.config)
-    return f"{len(named)} file{'s' if len(named) != 1 else ''}", connectors
+def of_files(paths: Sequence[str]) -> tuple[str, list[Connector], Problems]:
+    """The connectors of files and folders, what to call them all, and what is wrong with the files.
+
+    Raises:
+        ConfigError: there is no file at all.
+    """
+    files, problems = read_paths(paths, Values())
+    return f"{len(files)} connector file{'s' if len(files) != 1 else ''}", [Connector(file) for file in files], problems
 
 
 def of_cluster(client: RestClient) -> tuple[str, list[Connector]]:

@@ -55,21 +55,26 @@ def is_distributed(written: Mapping[str, str]) -> bool:
 
 def read_worker(path: str, problems: Problems, definition: Definition = STANDALONE) -> WorkerFile | None:
     """Read and check the worker's file by its mode's keys. None when it cannot be read at all."""
+    written = _read(path, problems)
+    return None if written is None else worker_of(written, problems, definition)
+
+
+def read_any_worker(path: str, problems: Problems, plugin_path: str | None = None) -> WorkerFile | None:
+    """As `read_worker`, by the keys of the mode that the file is for. `plugin_path`: in place of the file's."""
+    written = _read(path, problems)
+    if written is None:
+        return None
+    if plugin_path:
+        written = written.replaced("plugin.path", plugin_path)
+    return worker_of(written, problems, DISTRIBUTED if is_distributed(written) else STANDALONE)
+
+
+def _read(path: str, problems: Problems) -> Properties | None:
     try:
-        written = load(path)
+        return load(path)
     except ConfigFileError as error:
         problems.unusable(path, error)
         return None
-    return worker_of(written, problems, definition)
-
-
-def read_any_worker(path: str, problems: Problems) -> WorkerFile | None:
-    """As `read_worker`, by the keys of the mode that the file is for."""
-    try:
-        definition = DISTRIBUTED if is_distributed(load(path)) else STANDALONE
-    except ConfigFileError:
-        definition = STANDALONE  # `read_worker` says what is wrong
-    return read_worker(path, problems, definition)
 
 
 def worker_of(written: Properties, problems: Problems, definition: Definition) -> WorkerFile:

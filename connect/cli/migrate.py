@@ -52,14 +52,17 @@ def run(args: argparse.Namespace) -> int:
 
     if args.files and args.url:
         raise ConfigError("--url", "give either a cluster or files.")
-    problems, unread = Problems([args.worker] if args.worker else []), Problems(args.files)
+    problems = Problems([args.worker] if args.worker else [])
     worker = worker_from(args.worker, args.plugin_path, problems)
     if worker is None:
         return invalid(problems, "nothing was looked at")
-    source, found = of_files(args.files, unread) if args.files else of_cluster(client_of(args))
-    warn(unread)
-    if unread.errors():
-        return invalid(unread, "nothing was looked at")
+    if args.files:
+        source, found, wrong = of_files(args.files)
+        warn(wrong)
+        if wrong.errors():
+            return invalid(wrong, "nothing was looked at")
+    else:
+        source, found = of_cluster(client_of(args))
     with validator(worker) as validating:
         verdicts = [Judge(validating).judge(connector) for connector in found]
     written = write(args.out, verdicts) if args.out else []

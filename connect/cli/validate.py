@@ -67,4 +67,4 @@ def _here(args: argparse.Namespace, files: Sequence[ConnectorFile], problems: Pr
         return
     with validator(worker) as validating:
         for file in files:
-            take_validation(file, worker, validating.validate(file.config), problems)
+            take_validation(file, worker, validating.validate(to_send(file, None, problems)), problems)

@@ -80,7 +80,6 @@ class JavaTask(EngineTask):
         self._connector = connector
         self._events: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._paused = self._held = False
-        self._said: EngineProgress = EngineProgress()
         self._metrics: dict[tuple[str, str], Any] = {}
 
     def start(self, *, paused: bool) -> None:

@@ -72,6 +72,11 @@ class Properties(Mapping[str, str]):
         """The line on which the value of `key` that counts begins. KeyError if the file does not have the key."""
         return Position(self.name, self._lines[key][-1])
 
+    def replaced(self, key: str, value: str) -> Properties:
+        """The same with another value for a key, which has no line then."""
+        others = [(name, each, self._lines[name][-1]) for name, each in self._values.items() if name != key]
+        return Properties(self.name, [*others, (key, value, 0)])
+
     @property
     def duplicates(self) -> dict[str, list[Position]]:
         """The keys written more than once, each with all its places; the last one counts."""

@@ -69,7 +69,7 @@ class Connections:
 
 
 def _pool(kind: type[Any], settings: ProductOptions) -> type[Any]:
-    """A pool that makes a connection again which was not used for so long that somebody may have cut it silently."""
+    """A pool that replaces a connection which was idle for so long that somebody may have cut it silently."""
 
     class Fresh(kind):  # type: ignore[misc]
         def _put_conn(self, connection: Any) -> None:

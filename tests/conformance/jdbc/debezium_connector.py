@@ -19,7 +19,7 @@ from tests.support.worker_process import WorkerProcess
 
 CONNECTOR = "io.debezium.connector.postgresql.PostgresConnector"
 #: What a worker brings itself. Hibernate, which the sink is built on, refuses to start where Jackson is there twice.
-OF_THE_WORKER = (
+_OF_THE_WORKER = (
     "com.fasterxml.jackson.core",
     "com.fasterxml.jackson.datatype",
     "org.apache.kafka",
@@ -46,6 +46,14 @@ def keys(database: PostgresDatabase, name: str) -> dict[str, str]:
     }
 
 
+def plug_in(folder: Path, jars: str) -> None:
+    """Put the plug-in of a set of jars into a folder of plugin.path. Raises JarsUnavailable."""
+    (folder / jars).mkdir(parents=True)
+    for jar in resolve(jars):
+        if jar.parent.name not in _OF_THE_WORKER:
+            shutil.copy(jar, folder / jars)
+
+
 @contextmanager
 def java_worker(
     bootstrap: str,
@@ -55,11 +63,7 @@ def java_worker(
     port: int | None = None,
 ) -> Iterator[Path]:
     """A worker with these connectors, of a set of jars; its log. Its REST is on `port`, or anywhere."""
-    plugins = folder / "plugins" / jars
-    plugins.mkdir(parents=True)
-    for jar in resolve(jars):
-        if jar.parent.name not in OF_THE_WORKER:
-            shutil.copy(jar, plugins / jar.name)
+    plug_in(folder / "plugins", jars)
     worker = folder / "worker.properties"
     write_properties(
         worker,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -13,9 +12,9 @@ from typing import Any, NoReturn
 import psycopg
 import pytest
 
-from connect.jvm.jars import JarsUnavailable, resolve
+from connect.jvm.jars import JarsUnavailable
 from connect.kafka.broker.embedded import Broker
-from tests.conformance.jdbc.debezium_connector import OF_THE_WORKER, keys
+from tests.conformance.jdbc.debezium_connector import keys, plug_in
 from tests.integration.distributed.pool import Pool, a_pool
 from tests.servers.postgresql import PostgresDatabase
 
@@ -36,11 +35,8 @@ def debezium(tmp_path_factory: pytest.TempPathFactory, cannot_have: Callable[[st
     """A folder of plugin.path with Debezium's PostgreSQL source and its JDBC sink."""
     folder = tmp_path_factory.mktemp("debezium")
     for name in ("debezium-postgres", "debezium-jdbc"):
-        (folder / name).mkdir()
         try:
-            for jar in resolve(name):
-                if jar.parent.name not in OF_THE_WORKER:
-                    shutil.copy(jar, folder / name)
+            plug_in(folder, name)
         except JarsUnavailable as error:
             cannot_have("Debezium", error)
     return folder

@@ -17,6 +17,7 @@ from confluent_kafka import Producer
 from connect.cli import main
 from connect.jvm.jars import JarsUnavailable, resolve
 from connect.kafka.broker.embedded import Broker
+from tests.conformance.jdbc.debezium_connector import plug_in
 from tests.integration.distributed.committed import Committed
 from tests.integration.distributed.pool import TURNS, Pool, a_pool
 from tests.support.waiting import until
@@ -277,12 +278,9 @@ def test_debezium_s_jdbc_sink_runs_unchanged(
     cannot_have: Callable[[str, object], NoReturn],
 ) -> None:
     try:
-        found = resolve("debezium-jdbc")
+        plug_in(jars, "debezium-jdbc")
     except JarsUnavailable as error:
         cannot_have("Debezium's JDBC sink", error)
-    (jars / "debezium").mkdir(exist_ok=True)
-    for jar in found:
-        shutil.copy(jar, jars / "debezium")
     topic = new_topic()
     schema = {
         "type": "struct",

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import document, page
+from bench import beside_java, document, page
 from bench.machine import ROOT
 from bench.part import PARTS
 
@@ -26,13 +26,13 @@ def change(place: Path, part: str, **values: object) -> None:
 
 
 def test_the_page_says_what_the_results_say(capsys: pytest.CaptureFixture[str]) -> None:
-    code = page.bring_up_to_date(page.PAGE, document.RESULTS, page.BESIDE_JAVA, check=True)
+    code = page.bring_up_to_date(page.PAGE, document.RESULTS, beside_java.FILE, check=True)
     assert (code, capsys.readouterr().out) == (0, "")
 
 
 def test_migrate_says_what_the_results_say(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     copy, said = place / "docs" / "performance.md", place / "measured.json"
-    shutil.copy(page.BESIDE_JAVA, said)
+    shutil.copy(beside_java.FILE, said)
     found = document.read("jdbc", place / "results")
     assert found is not None
     found["rows"]["insert"]["ours"]["ratio"]["java"]["rate"]["median"] = 7.5
@@ -42,7 +42,7 @@ def test_migrate_says_what_the_results_say(place: Path, capsys: pytest.CaptureFi
     assert page.bring_up_to_date(copy, place / "results", said, check=False) == 0
     figures = json.loads(said.read_text())
     assert figures["io.confluent.connect.jdbc.JdbcSinkConnector"]["rate"] == 7.5
-    assert len(figures) == len(page._BESIDE_JAVA)
+    assert len(figures) == len(beside_java.COMPARED)
 
 
 def with_rate(place: Path, rate: float) -> None:

@@ -8,6 +8,7 @@ import pytest
 from connect.cli import main
 from connect.cli._migration import Measured
 
+JSON = "org.apache.kafka.connect.json.JsonConverter"
 SINK = "io.confluent.connect.jdbc.JdbcSinkConnector"
 
 
@@ -19,6 +20,21 @@ def connector(tmp_path):
         path = tmp_path / f"{name.replace(chr(47), chr(45))}.json"
         keys = {key.replace("__", "."): value for key, value in config.items()}
         path.write_text(json.dumps({"name": name, "config": keys}))
+        return str(path)
+
+    return make
+
+
+@pytest.fixture
+def worker(tmp_path):
+    """Writes the file of a worker, with other values or more keys, and gives its path."""
+
+    def make(**changes):
+        keys = {"bootstrap.servers": "localhost:9092", "key.converter": JSON, "value.converter": JSON}
+        keys |= {"offset.storage.file.filename": "/tmp/offsets"}
+        keys |= {key.replace("__", "."): value for key, value in changes.items()}
+        path = tmp_path / "worker.properties"
+        path.write_text("".join(f"{key}={value}\n" for key, value in keys.items()))
         return str(path)
 
     return make
@@ -78,30 +94,27 @@ def test_keys_without_effect_are_noted(capsys, connector):
     assert "- note: tasks.maxx: " in capsys.readouterr().out
 
 
-def test_converters_of_the_worker_are_checked(capsys, tmp_path, lines):
-    worker = tmp_path / "worker.properties"
-    worker.write_text(
-        "bootstrap.servers=localhost:9092\nkey.converter=com.acme.OurConverter\n"
-        "value.converter=org.apache.kafka.connect.json.JsonConverter\noffset.storage.file.filename=/tmp/offsets\n"
-    )
-    code, found = verdicts(capsys, lines, "--worker", str(worker))
+def test_converters_of_the_worker_are_checked(capsys, worker, lines):
+    code, found = verdicts(capsys, lines, "--worker", worker(key__converter="com.acme.OurConverter"))
     assert (code, found["lines"]["outcome"]) == (1, "change")
     assert [error["key"] for error in found["lines"]["errors"]] == ["key.converter"]
     main(["migrate", lines])
     assert "give the workers' file by --worker" in capsys.readouterr().out
 
 
-def test_an_error_of_the_worker_s_file_is_the_exit_code(capsys, tmp_path, lines):
-    worker = tmp_path / "worker.properties"
-    worker.write_text(
-        "bootstrap.servers=localhost:9092\nkey.converter=org.apache.kafka.connect.json.JsonConverter\n"
-        "value.converter=org.apache.kafka.connect.json.JsonConverter\ngroup.id=pool\noffset.flush.interval.ms=soon\n"
-    )
-    assert main(["migrate", lines, "--worker", str(worker)]) == 2
+def test_an_error_of_the_worker_s_file_is_the_exit_code(capsys, worker, lines):
+    path = worker(group__id="pool", offset__flush__interval__ms="soon")
+    assert main(["migrate", lines, "--worker", path]) == 2
     told = capsys.readouterr()
-    assert f'{worker}:5: key "offset.flush.interval.ms"' in told.err
+    assert f'{path}:6: key "offset.flush.interval.ms"' in told.err
     assert 'key "config.storage.topic"' in told.err
     assert "Python's own connector runs it" in told.out
+
+
+def test_a_folder_may_hold_yaml_too(capsys, tmp_path, lines):
+    (tmp_path / "more.yaml").write_text("name: more\nconfig: {connector.class: FileStreamSink, topics: a, file: /b}\n")
+    code, found = verdicts(capsys, str(tmp_path))
+    assert (code, {name: each["outcome"] for name, each in found.items()}) == (0, {"lines": "python", "more": "python"})
 
 
 def test_files_are_for_their_owner_only(capsys, tmp_path, connector):
