@@ -104,8 +104,9 @@ class Verdict:
 
     @property
     def may_run_by_jars(self) -> bool:
-        """Whether the jars of Java's class of this name could run it in place of Python's."""
-        return self.outcome == "change" and self.plugin is not None and self.connector_class == self.plugin.name
+        """Whether it may be for Java's class of this name to run it: Python's own lacks something."""
+        ours = self.plugin is not None and self.plugin.language == "python" and self.plugin.folder is None
+        return self.outcome == "change" and ours and LANGUAGE not in self.config
 
     def for_programs(self) -> dict[str, Any]:
         """As JSON, without the configuration and its secrets."""
