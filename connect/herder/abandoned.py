@@ -1,6 +1,6 @@
-"""Members of consumer groups that sink tasks left behind, taken out of their groups by the worker.
+"""Removes members that sink tasks left behind from their consumer groups.
 
-Until its session ends (10 s by default) such a member holds its partitions, or makes every join of its group wait.
+Until its session ends (10 s by default) such a member keeps its partitions, or delays every join of its group.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _AT_ONCE = 4  # groups whose brokers do not answer must not hold up the others f
 
 
 class AbandonedMembers:
-    """Removes members, and tries again while brokers do not answer, until their sessions would have ended anyway.
+    """Removes members, and retries while brokers do not answer, until their sessions would have ended anyway.
 
     Args:
-        remove: takes a member out of a group, for a connector's configuration; raises `ConnectError` where it cannot.
+        remove: removes a member from its group, given the connector's configuration; raises `ConnectError` on failure.
         pauses: seconds between two tries, the first and the longest; doubled in between.
     """
 
@@ -41,12 +41,12 @@ class AbandonedMembers:
         self._threads = Background("groups", _AT_ONCE)
 
     def remove(self, task: TaskProcess) -> None:
-        """Remove what a task that has ended left behind, if it did. Returns at once."""
+        """Remove the member of a task that has ended, if it left one. Returns at once."""
         if task.abandoned_member is not None:
             self._threads.submit(lambda: self._remove(task))
 
     def close(self, within: float) -> None:
-        """Wait so many seconds for the tries under way, and begin no others."""
+        """Wait for running tries, for at most so many seconds, and start no others."""
         self._closing.set()
         self._threads.close(within)
 

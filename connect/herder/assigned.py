@@ -1,4 +1,4 @@
-"""The connectors and tasks that are this worker's: started as they are configured, restarted, and stopped."""
+"""The connectors and tasks that this worker owns: started as configured, restarted, and stopped."""
 
 from __future__ import annotations
 
@@ -43,19 +43,19 @@ _GIVE_UP_S: Final = 0.2
 class AssignedWork:
     """Starts and stops what this worker owns. Safe to use from many threads.
 
-    A `connect.herder.membership.WorkListener`, and a `connect.worker.hosts.HostListener`. What is done for one
-    connector is done one piece after another; before each piece begins, the ownership of the
-    work is checked again, so that nothing starts that was given up in between.
+    A `connect.herder.membership.WorkListener`, and a `connect.worker.hosts.HostListener`. Operations on one connector
+    run one
+    after another. Before each of them ownership is checked again, so that nothing starts that was given up in between.
 
     Args:
         pool: see `Pool`.
-        states: tells how it is.
+        states: where states of connectors and tasks are published.
         leader: writes task configurations.
-        fencing: sees to it that no old tasks write any more.
+        fencing: fences tasks of earlier generations.
 
     Attributes:
-        queue: of work, one for each connector.
-        restarts: of what FAILED.
+        queue: of operations, one for each connector.
+        restarts: automatic restarts of what FAILED.
     """
 
     def __init__(self, pool: Pool, states: PoolStates, leader: Leader, fencing: Fencing) -> None:
@@ -80,7 +80,7 @@ class AssignedWork:
         )
 
     def settled(self, name: str) -> Future[None]:
-        """When what was asked for of a connector is done here. At once where others may have to do it as well."""
+        """Done when the requested operations on a connector have finished; at once where other workers share them."""
         return finished(None) if self._pool.member.shared else self.queue.idle(name)
 
     # What the group says, and asks: see `WorkListener`.
@@ -144,7 +144,7 @@ class AssignedWork:
     # What fails, and is restarted automatically.
 
     def failed(self, name: str, trace: str, kind: ErrorKind) -> None:
-        """A connector FAILED. One that is not ours any more is not ours to tell of."""
+        """A connector FAILED. The failure of a connector that this worker no longer owns is not published."""
         if self._pool.owns(name):
             self.restarts.failed(name, None, kind, lambda note: self._states.put(name, State.FAILED, trace, note))
 
@@ -153,7 +153,7 @@ class AssignedWork:
         self.restarts.failed(name, number, kind, tell)
 
     def _wanted(self, name: str, number: int | None) -> object:
-        """How a part is to run here, None when it is not: see `AutomaticRestarts`."""
+        """How a connector or task should run here, None when it should not: see `AutomaticRestarts`."""
         state = self._pool.state
         if name not in state.connectors or state.target(name) != "STARTED" or not self._pool.owns(name, number):
             return None
@@ -170,7 +170,7 @@ class AssignedWork:
     # The work itself, in a connector's turn.
 
     def run_connector(self, name: str) -> None:
-        """Start a connector that is ours with its configuration as it is now, and have its work cut."""
+        """Start a connector of this worker with its current configuration, and create its task configurations."""
         state = self._pool.state
         if not self._pool.owns(name) or name not in state.connectors:
             return
@@ -187,7 +187,7 @@ class AssignedWork:
         self.publish_tasks(name)
 
     def publish_tasks(self, name: str, pause: float = _FIRST_PAUSE_S) -> None:
-        """Have a connector cut its work, and the leader write that where it is another cut than before."""
+        """Ask a connector for its task configurations, and have the leader write them if they changed."""
         state = self._pool.state
         started = self._worker.connectors.get(name)
         if started is None or state.target(name) == "STOPPED":
@@ -210,9 +210,9 @@ class AssignedWork:
             timer.start()
 
     def run_tasks(self, name: str) -> None:
-        """Run our tasks of a connector as they are committed now; those that already run so go on.
+        """Run this worker's tasks of a connector with their committed configurations; those that already do continue.
 
-        All others have ended before one of them begins: it may have work that another one had before.
+        All others end before the first one starts: a task may take over what another one had.
         """
         owned = self._pool.member.owned.tasks
         wanted = [number for number in self._task_ids(name) if TaskId(name, number) in owned]
@@ -225,7 +225,7 @@ class AssignedWork:
             self.run_task(name, number)
 
     def run_task(self, name: str, number: int) -> None:
-        """Run one task that is ours with its configuration as it is now; one that runs is stopped first."""
+        """Run one task of this worker with its current configuration; if it runs, it is stopped first."""
         if (name, number) not in self._pool.state.tasks or not self._pool.owns(name, number):
             return
         try:
@@ -243,7 +243,7 @@ class AssignedWork:
             )
 
     def remove(self, name: str) -> None:
-        """A connector was deleted: end what runs of it here, and forget it."""
+        """A connector was deleted: stop what runs of it here, and forget it."""
         self._worker.tasks.stop([(name, number) for number in self._worker.tasks.of(name)], self._worker.graceful)
         self._forget_tasks(name)
         status = self._worker.statuses.connector(name)
@@ -251,7 +251,7 @@ class AssignedWork:
             self._stop_connector(name)
 
     def _await_starts(self) -> None:
-        """What was about to start when work was given up has started, and can be stopped with the rest."""
+        """Wait until what was starting when work was given up has started, and can be stopped with the rest."""
         with self._starting:
             return
 
@@ -293,12 +293,12 @@ class AssignedWork:
             self._worker.hosts.forget(name)
 
     def _task_ids(self, name: str) -> Sequence[int]:
-        """The tasks of a connector that there are to be."""
+        """The tasks that a connector should have."""
         state = self._pool.state
         return [] if state.target(name) == "STOPPED" else state.task_ids(name)
 
     def _forget_tasks(self, name: str) -> None:
-        """Forget the states that we told of tasks that are no more."""
+        """Remove the published states of tasks that no longer exist."""
         there = self._task_ids(name)
         for status in self._worker.statuses.tasks(name):
             if status.task not in there and status.worker_id == self._worker.id:
@@ -306,7 +306,7 @@ class AssignedWork:
                 self._states.forget(name, status.task)
 
     def _begin_task(self, name: str, number: int) -> None:
-        """Run one task that is ours as it is committed now, unless it already runs so."""
+        """Run one task of this worker as it is committed, unless it already runs so."""
         if not self._runs_as_committed(name, number):
             self.run_task(name, number)
 
@@ -319,10 +319,10 @@ class AssignedWork:
 
     @staticmethod
     def _is_fenced(task: TaskSpec, commit: int | None) -> bool:
-        """Exactly once, the tasks of a former generation are fenced, whatever their configurations."""
+        """Under exactly-once, tasks of an earlier generation are fenced, whatever their configurations."""
         return task.transactional_id is not None and task.commit != commit
 
 
 def _task_class(started: StartedConnector) -> str:
-    """What a task's configuration names: for Java's class its own name."""
+    """The class that a task's configuration names; for a Java class, its own name."""
     return started.task_class.replace(":", ".") if started.ref.language == "java" else started.task_class

@@ -1,4 +1,4 @@
-"""Restarts what FAILED by itself, after the pause that the policy gives it, if nothing has changed until then."""
+"""Restarts what FAILED after the pause that the policy gives it, if nothing has changed until then."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NOT_SURE_S = 1.0  # when to ask again whether we are in the group
 
 @dataclass(slots=True, eq=False)
 class _Due:
-    """A restart to come. It counts only as long as it is the one that is remembered for its part."""
+    """A scheduled restart. It counts only while it is the one that is stored for its connector or task."""
 
     part: Part
     wanted: Any
@@ -35,21 +35,23 @@ class _Due:
 
 
 class AutomaticRestarts:
-    """Restarts of what this worker owns. Safe to use from many threads.
+    """Restarts connectors and tasks that this worker owns. Safe to use from many threads.
 
-    Before a restart everything is looked at again: that the worker is in its group, that the part is its own and wanted
-    as it was when it FAILED, and that it still is FAILED by its word. Any action of a user, and giving the work away,
-    cancels what is to come and forgets what was.
+    Before a restart everything is checked again: that the worker is in its group, that it still owns the connector or
+    task, that
+    the desired state is the one at the time of the failure, and that the published state is still this worker's FAILED.
+    Any
+    request of a user, and giving up the work, cancels scheduled restarts and clears their history.
 
     Args:
         statuses: of the cluster.
-        worker_id: ours.
+        worker_id: this worker's.
         policy: of a connector, by its name. May raise ConfigError.
-        wanted: how a part is wanted to run here: equal to an earlier answer as long as nothing has changed. None when
-            it is not ours, or not to run.
+        wanted: how a connector or task should run here; equal to an earlier answer as long as nothing has changed. None
+            when this worker does not own it, or it should not run.
         live: whether this worker is certainly in its group at this moment.
-        submit: does something for a connector when its turn comes: name, what, work.
-        restart: restarts a part, in its connector's turn.
+        submit: runs an operation on a connector after those before it: name, description, operation.
+        restart: restarts a connector or task, as such an operation.
     """
 
     def __init__(
@@ -78,9 +80,9 @@ class AutomaticRestarts:
     def failed(
         self, name: str, number: int | None, kind: ErrorKind, tell: Callable[[RestartNote | None], None]
     ) -> None:
-        """A part of ours FAILED: decide, have it told to the world, and then see to the restart.
+        """A connector or task of this worker FAILED: decide, publish the decision, and then schedule the restart.
 
-        `tell` gets what REST shows of it; None where the policy is off.
+        `tell` gets the part of the status that describes it; None where the policy is off.
         """
         part = (name, number)
         wanted = self._wanted(name, number)
@@ -118,25 +120,25 @@ class AutomaticRestarts:
                 self.cancel(*part)
 
     def forget(self, parts: Iterable[Part]) -> None:
-        """These are not ours any more, or are no more."""
+        """This worker no longer owns these, or they no longer exist."""
         with self._lock:
             for part in parts:
                 self._due.pop(part, None)
                 self._history.pop(part, None)
 
     def close(self) -> None:
-        """Restart nothing more."""
+        """Restart nothing from now on."""
         self._timer.close()
 
     def _is_due(self, due: _Due) -> None:
-        """On the timer's thread."""
+        """Called on the timer's thread."""
         name, number = due.part
         if self._due.get(due.part) is due:
             what = f"connector {name}" if number is None else f"task {name}-{number}"
             self._submit(name, f"restarting {what}, which failed", lambda: self._now(due))
 
     def _now(self, due: _Due) -> None:
-        """In the connector's turn: what was asked for before it is done, and may have changed everything."""
+        """Called as an operation on the connector: earlier operations are done, and may have changed everything."""
         name, number = due.part
         with self._lock:
             if self._due.get(due.part) is not due:
@@ -152,7 +154,7 @@ class AutomaticRestarts:
         self._restart(name, number)
 
     def _failed_here(self, part: Part) -> ConnectorStatus | TaskStatus | None:
-        """How a part is, if it FAILED and we said so."""
+        """The published state, if it is a FAILED of this worker."""
         name, number = part
         found: Iterable[ConnectorStatus | TaskStatus | None] = [self._statuses.connector(name)]
         if number is not None:
@@ -179,7 +181,7 @@ def _about(part: Part) -> str:
 
 
 class _Timer:
-    """One thread that calls back when it is time, the earliest first; made when it is needed."""
+    """One thread that calls back at given times, earliest first; started on first use."""
 
     def __init__(self, call: Callable[[_Due], None]) -> None:
         self._call = call

@@ -1,4 +1,4 @@
-"""Work that goes on beside a worker, and does not keep it when it ends."""
+"""Background work of a worker that does not delay its exit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LEAST_S: Final = 0.05
 
 
 class Ending:
-    """How long a worker that ends may still take: its graceful time and a second for good-byes (P11).
+    """How long a worker that is stopping may still take: its graceful time and a second for closing connections (P11).
 
     Args:
         graceful: seconds.
@@ -25,16 +25,16 @@ class Ending:
         self._until = time.monotonic() + graceful + _GOODBYES_S
 
     def left(self) -> float:
-        """Seconds, never quite none: where brokers answer, a moment is enough."""
+        """Seconds left, never quite none: where brokers answer, a moment is enough."""
         return max(_LEAST_S, self._until - time.monotonic())
 
 
 class Background:
-    """A few threads. The end of the process does not wait for them, which a pool of `concurrent.futures` makes it do.
+    """A few threads. The end of the process does not wait for them, as it would for a pool of `concurrent.futures`.
 
     Args:
         name: of the threads.
-        at_once: how many of them there are at most.
+        at_once: the maximum number of threads.
     """
 
     def __init__(self, name: str, at_once: int) -> None:
@@ -60,7 +60,7 @@ class Background:
         return done
 
     def close(self, within: float) -> None:
-        """Take nothing more, and wait so many seconds for what was submitted."""
+        """Accept nothing more, and wait for what was submitted, for at most so many seconds."""
         with self._lock:
             self._closed = True
             threads, left = self._threads, list(self._open)

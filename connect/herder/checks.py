@@ -1,4 +1,4 @@
-"""Whether a configuration may become a connector: its validation, in the plug-in's process, and the client policy.
+"""Validates the configuration of a connector: in the plug-in's process, then by the client override policy.
 
 The policy (KIP-458, KIP-1188) is operator code and runs in the worker's process (see docs/security.md).
 """
@@ -35,7 +35,7 @@ _CLIENTS: Final[tuple[_Client, ...]] = ("producer", "consumer", "admin")
 
 
 def validate(worker: Worker, policy: ClientConfigOverridePolicy, config: Mapping[str, str]) -> Validation:
-    """Find everything that is wrong with a configuration. Does not fail, whatever a user wrote or a plug-in does."""
+    """Find all errors of a configuration. Does not raise, whatever a user wrote or a plug-in does."""
     config = {key: value for key, value in config.items() if value is not None}
     problems = excess(config)
     if problems:  # nobody works on it
@@ -66,7 +66,7 @@ def validate(worker: Worker, policy: ClientConfigOverridePolicy, config: Mapping
 
 
 def refuse_if_wrong(name: str, config: Mapping[str, str | None], validation: Validation) -> None:
-    """Raise BadRequestError with all errors, in the frame that Kafka Connect gives them; those of the worker last."""
+    """Raise BadRequestError with all errors, worded as Kafka Connect words them; those of the worker last."""
     if not (config.get("connector.class") or "").strip():
         raise BadRequestError(f'Connector config of "{name}" contains no connector type. Set connector.class.')
     lines = [f"Invalid configuration {key}: {text}" for key, text in validation.errors()]
@@ -80,7 +80,7 @@ def refuse_if_wrong(name: str, config: Mapping[str, str | None], validation: Val
 
 
 def _tell_unresolved(validation: Validation, config: Mapping[str, str], unresolved: Sequence[Unresolved]) -> None:
-    """Of a key without a value say why, and nothing else: it was checked as if it were not there.
+    """For a key whose variable has no value report only why: the plug-in validated the configuration without it.
 
     Args:
         config: as written. A key may have other variables, with values that are secret.
@@ -103,16 +103,16 @@ def _without(config: Mapping[str, str], unresolved: Sequence[Unresolved]) -> dic
 
 
 def _variables_alone(keys: Iterable[str], config: Mapping[str, str]) -> dict[str, str]:
-    """Each variable of these keys by itself: a plug-in may take a value apart, and tell of the parts."""
+    """Each variable of these keys by itself: a plug-in may split a value, and report its parts."""
     texts = {config[key][each.begin : each.end] for key in keys for each in variables(config[key])}
     return {text: text for text in texts}
 
 
 def _hide(validation: Validation, config: Mapping[str, str], resolved: Resolved, given: Iterable[str]) -> None:
-    """Take out what config providers gave, wherever a plug-in or the runtime has put it. Definitions are no one's data.
+    """Remove values of config providers wherever a plug-in or the runtime has put them. Definitions hold none.
 
     Args:
-        config: as written. Its keys, and values as they are there, may be read.
+        config: as written. Its keys, and literal values, may be read.
         given: the values.
     """
     secrets = Redactor()
@@ -136,7 +136,7 @@ def _hide(validation: Validation, config: Mapping[str, str], resolved: Resolved,
 
 
 def _group_of_workers(group: str, config: Mapping[str, str]) -> list[tuple[str, str]]:
-    """A sink must not consume in the group of the workers themselves: its consumers would be taken for workers."""
+    """A sink must not consume in the group of the workers: its consumers would be taken for workers."""
     override, name = "consumer.override.group.id", config.get("name", "")
     if override in config:
         clashes, key, whose = config[override] == group, override, config[override]
@@ -146,7 +146,7 @@ def _group_of_workers(group: str, config: Mapping[str, str]) -> list[tuple[str, 
 
 
 def _offer(validation: Validation, worker: Worker, config: Mapping[str, str]) -> None:
-    """Say what a form offers: the worker's converters as defaults, the others there are, and the versions here."""
+    """Add what a form offers: the worker's converters as defaults, the other ones, and the installed versions."""
     for entry in validation.entries:
         key, definition, value = entry.value.name, entry.definition, entry.value
         if definition is None:
@@ -187,7 +187,7 @@ def load_policy(plugins: Plugins, worker: Mapping[str, str]) -> ClientConfigOver
 
     Raises:
         PluginNotFoundError, PluginLoadError: there is none of this name, or it cannot be loaded.
-        ConfigError: a setting of its own is wrong.
+        ConfigError: one of its own settings is wrong.
     """
     name = (worker.get("connector.client.config.override.policy") or "All").strip()
     policy: ClientConfigOverridePolicy = load(plugins.find(PluginKind.OVERRIDE_POLICY, name))()

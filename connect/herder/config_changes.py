@@ -1,4 +1,4 @@
-"""What users want otherwise: checked, then written by the leader."""
+"""Changes of configurations by users: validated, then written by the leader."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ from connect.herder.worker_queries import WorkerQueries
 
 
 class ConfigChanges:
-    """Changes of the configurations. Safe to use from many threads.
+    """Changes configurations. Safe to use from many threads.
 
-    Each answers with a future that ends when the change is written; see `connect.herder.herder.Herder` for its errors.
-    Unless this worker leads they raise as `Leader.submit` does.
+    Each method returns a future that is done when the change is written; see `connect.herder.herder.Herder` for its
+    errors.
+    On a worker that does not lead they raise as `Leader.submit` does.
 
     Args:
         pool: see `Pool`.
         leader: writes.
         queries: validates.
         checks: has a queue for each connector. Never the leader's thread: a connector that hangs in its validation
-            would keep everybody's changes waiting (P6).
+            would delay everybody's changes (P6).
     """
 
     def __init__(self, pool: Pool, leader: Leader, queries: WorkerQueries, checks: KeyedQueues) -> None:
@@ -37,7 +38,7 @@ class ConfigChanges:
     def put(
         self, name: str, config: Mapping[str, str], target: TargetState | None = None, *, replace: bool = True
     ) -> Future[bool]:
-        """Create a connector, or give it another configuration. Answers whether there was none before."""
+        """Create a connector, or replace its configuration. The result says whether it is new."""
 
         def checked() -> bool:
             self._refuse_if_wrong(name, config)
@@ -49,7 +50,7 @@ class ConfigChanges:
     def put_checked(
         self, name: str, config: Mapping[str, str], target: TargetState | None = None, *, replace: bool = True
     ) -> Future[bool]:
-        """The same for a configuration that was validated already."""
+        """The same for a configuration that was already validated."""
 
         def put() -> bool:
             known = name in self._pool.state.connectors
@@ -69,7 +70,7 @@ class ConfigChanges:
             return self._pool.state.written[name], {key: value for key, value in merged.items() if value is not None}
 
         def put(of: int, config: Mapping[str, str]) -> bool:
-            """False where it was changed while the patched one was checked."""
+            """False where the configuration changed while the patched one was validated."""
             if self._pool.state.written.get(name) != of:
                 return False
             self._pool.log.put_connector(name, config)
@@ -95,7 +96,7 @@ class ConfigChanges:
         return self._leader.submit(name, f"deleting connector {name}", remove)
 
     def aim(self, name: str, target: TargetState) -> Future[None]:
-        """Say what a connector is to do."""
+        """Set a connector's target state."""
 
         def aim() -> None:
             self._pool.config(name, "Unknown connector {}")

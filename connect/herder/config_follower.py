@@ -1,4 +1,4 @@
-"""Follows what users want: every worker reads the configurations, and does what is about its own work."""
+"""Follows the config topic: every worker reads all changes, and acts on those of what it owns."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from connect.telemetry.levels import levels
 
 
 class ConfigFollower:
-    """Turns the events of the configurations into work in the connectors' turns.
+    """Turns changes of configurations into operations on connectors.
 
     Args:
-        pool: what is configured, and what of it is ours; has the group distribute what is new.
-        states: tells how it is.
-        assigned: starts and stops it.
+        pool: what is configured, and which of it this worker owns; rebalances the group when something is new.
+        states: publishes states.
+        assigned: starts and stops connectors and tasks.
     """
 
     def __init__(self, pool: Pool, states: PoolStates, assigned: AssignedWork) -> None:
@@ -45,7 +45,7 @@ class ConfigFollower:
         self._submit = assigned.queue.submit
 
     def follow(self, event: Event) -> None:
-        """Called in the log's thread, for each event in order: nothing here may wait."""
+        """Called on the log's thread, for each event in order: nothing here may block."""
         assigned, restarts = self._assigned, self._assigned.restarts
         match event:
             case ConnectorChanged(name):
@@ -92,7 +92,7 @@ class ConfigFollower:
             self._worker.tasks.pause(name, paused=target is TargetState.PAUSED)
 
     def _restart(self, request: RestartRequest) -> None:
-        """Restart our part of what a user wants restarted: every worker comes to the same plan."""
+        """Restart this worker's part of what a user restarts: every worker computes the same plan."""
         name = request.connector
         config = self._pool.state.connectors.get(name)
         if config is None:
@@ -112,12 +112,12 @@ class ConfigFollower:
 
 @dataclass(frozen=True, slots=True)
 class RestartPlan:
-    """Which parts of a connector a restart is for: the connector, its tasks, or only what FAILED (KIP-745).
+    """What a restart of a connector covers: the connector, its tasks, or only what FAILED (KIP-745).
 
     Attributes:
         connector: whether the connector itself.
         tasks: the numbers of the tasks.
-        state: how all are once this has begun: what is restarted is RESTARTING.
+        state: all states once the restart has begun: what is restarted is RESTARTING.
     """
 
     connector: bool
@@ -126,7 +126,7 @@ class RestartPlan:
 
 
 def plan_restart(state: ConnectorState, *, include_tasks: bool, only_failed: bool) -> RestartPlan:
-    """Decide by how a connector and its tasks are now."""
+    """Decide by the current states of a connector and its tasks."""
 
     def chosen(now: State) -> bool:
         return not only_failed or now is State.FAILED

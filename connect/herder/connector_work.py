@@ -1,4 +1,4 @@
-"""Work on connectors for which nobody waits: what goes wrong in it makes the connector FAILED."""
+"""Operations on connectors that nobody waits for: an error in one makes the connector FAILED."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ T = TypeVar("T")
 
 
 class ConnectorWork:
-    """One piece of work after another for each connector, side by side for different ones. For many threads.
+    """Runs operations of one connector one after another, those of different connectors in parallel. For many threads.
 
     Args:
         at_once: for how many connectors at the same time.
-        operations: told of what is being done.
-        failed: told that a connector FAILED, its trace, and the kind of the error.
+        operations: notes what is being done.
+        failed: called when a connector FAILED, with its trace and the kind of the error.
     """
 
     def __init__(
@@ -38,11 +38,11 @@ class ConnectorWork:
         self._ending = False
 
     def turn(self, name: str, work: Callable[[], T]) -> Future[T]:
-        """Do something for a connector when its turn comes; what goes wrong is for whoever holds the future."""
+        """Run an operation on a connector after those before it; the returned future gets its error."""
         return self._queues.submit(name, work)
 
     def submit(self, name: str, what: str, work: Callable[[], None]) -> Future[None]:
-        """Do something for a connector when its turn comes, unless the worker is ending by then."""
+        """Run an operation on a connector after those before it, unless the worker is stopping by then."""
 
         def run() -> None:
             if not self._ending:
@@ -51,7 +51,7 @@ class ConnectorWork:
         return self._queues.submit(name, run)
 
     def or_fail(self, name: str, what: str, work: Callable[[], None]) -> None:
-        """Do it now. While the worker is ending nothing is said of what goes wrong."""
+        """Run it now. While the worker is stopping, errors are not reported."""
         try:
             with self._operations.enter(what):
                 work()
@@ -70,22 +70,22 @@ class ConnectorWork:
 
     @property
     def is_ending(self) -> bool:
-        """Whether the worker is."""
+        """Whether the worker is stopping."""
         return self._ending
 
     def ending(self) -> None:
-        """The worker is ending: what was submitted and has not begun is left out."""
+        """The worker is stopping: operations that have not begun are dropped."""
         self._ending = True
 
     def close(self) -> None:
-        """Begin nothing more, and wait for what is being done."""
+        """Begin no operation, and wait for those that run."""
         self._queues.close()
 
 
 class KeyedQueues:
-    """Queues of work by name: one piece after another for each, side by side for different ones. For many threads.
+    """Queues by name: work of one name runs in order, that of different names in parallel. For many threads.
 
-    What hangs keeps one thread and its own queue; nobody else waits for it (P6).
+    Work that hangs blocks one thread and its own queue; nobody else waits for it (P6).
 
     Args:
         at_once: for how many names at the same time.
@@ -99,7 +99,7 @@ class KeyedQueues:
         self._closed = False
 
     def submit(self, name: str, work: Callable[[], T]) -> Future[T]:
-        """Do this when everything that was submitted for this name before is done. Cancelled after `close`."""
+        """Run this after everything that was submitted for this name before. Cancelled after `close`."""
         done: Future[T] = Future()
 
         def run() -> None:
@@ -126,14 +126,14 @@ class KeyedQueues:
         return done
 
     def idle(self, name: str) -> Future[None]:
-        """Ends when there is nothing to do for this name any more, also of what is submitted until then."""
+        """Done when nothing is left to do for this name, including what is submitted until then."""
         with self._lock:
             if name in self._waiting:
                 return self._idle.setdefault(name, Future())
         return finished(None)
 
     def close(self, *, wait: bool = True) -> None:
-        """Begin nothing more, and wait for what is being done."""
+        """Begin nothing more, and wait for what runs."""
         with self._lock:
             self._closed = True
         self._threads.shutdown(wait=wait)
@@ -150,7 +150,7 @@ class KeyedQueues:
                 idle.set_result(None)
 
     def _run(self, name: str) -> None:
-        """Do one piece, then let others have the thread."""
+        """Run one piece of work, then give the thread to other names."""
         with self._lock:
             work = self._waiting[name][0]
         work()
@@ -169,14 +169,14 @@ class KeyedQueues:
 
 
 def finished(result: T) -> Future[T]:
-    """A future that has ended."""
+    """A future that is already done."""
     done: Future[T] = Future()
     done.set_result(result)
     return done
 
 
 def then(first: Future[Any], answer: Callable[[], T], until: Callable[[], Future[None]] | None = None) -> Future[T]:
-    """Answer when a future has ended well, and `until` after that; else with its error."""
+    """A future that is done when this one has succeeded, and after it `until`; it fails as this one does."""
     done: Future[T] = Future()
 
     def finish(_: Future[Any]) -> None:

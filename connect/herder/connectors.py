@@ -25,9 +25,9 @@ class StartedConnector:
         task_class: "module:Class" of its tasks.
         version: of the plug-in.
         config: with secrets filled in.
-        secrets: the texts that no log may show.
+        secrets: texts that must not appear in logs.
         engine: what runs its tasks.
-        spreads: whether the engine has one task for it, and spreads the work itself.
+        spreads: whether the engine has one task for it, and distributes the work itself.
     """
 
     ref: PluginRef
@@ -53,11 +53,11 @@ class Connectors:
         return self._started.get(name)
 
     def names(self) -> list[str]:
-        """Those that run."""
+        """The names of those that run."""
         return sorted(self._started)
 
     def start(self, name: str, ref: PluginRef, config: Mapping[str, str], secrets: tuple[str, ...]) -> StartedConnector:
-        """Make and start a connector. One of the same name is stopped before."""
+        """Create and start a connector. A running one of the same name is stopped first."""
         self.stop(name)
         self._startups.began()
         try:
@@ -73,12 +73,12 @@ class Connectors:
         return started
 
     def cut(self, name: str) -> list[dict[str, str]]:
-        """Have a connector cut its work into task configurations.
+        """Ask a connector for its task configurations.
 
-        An engine of its own spreads the work itself: then there is one task.
+        An engine that distributes the work itself gets one task.
 
         Raises:
-            ConnectError: into more than tasks.max allows, and that is enforced (KIP-1004).
+            ConnectError: there are more than tasks.max allows, and the limit is enforced (KIP-1004).
         """
         started = self._started[name]
         limit = 1 if started.spreads else tasks_max(started.config)
@@ -92,7 +92,7 @@ class Connectors:
         return configs
 
     def stop(self, name: str, timeout: float | None = None) -> None:
-        """Stop a connector. Harmless when it does not run."""
+        """Stop a connector. Does nothing when it does not run."""
         started = self._started.pop(name, None)
         if started is not None:
             within = CALL_TIMEOUT_S if timeout is None else timeout

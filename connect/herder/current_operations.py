@@ -1,4 +1,4 @@
-"""What a worker is busy with, for whoever waits for it in vain: a request that timed out says so (KIP-1017)."""
+"""What a worker is doing, for the error of a request that timed out (KIP-1017)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 
 class CurrentOperations:
-    """What is being done at this moment. Safe to use from many threads."""
+    """The operations that run at this moment. Safe to use from many threads."""
 
     def __init__(self) -> None:
         self._now: dict[int, tuple[str, float]] = {}
@@ -36,7 +36,7 @@ class CurrentOperations:
                     self._now[me] = before
 
     def describe(self) -> str:
-        """One sentence about what takes longest; else about what was done last; empty before anything was."""
+        """One sentence about the operation that has run longest, else about the last one; empty before the first."""
         with self._lock:
             now, last = list(self._now.values()), self._last
         if now:

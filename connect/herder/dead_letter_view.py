@@ -1,4 +1,4 @@
-"""A dead letter as it is shown: its bytes, its own headers, and what the headers behind them say of the error."""
+"""A dead letter as it is shown: its bytes, its own headers, and what the error headers say."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PREVIEW: Final = 1024
 
 
 class Bytes(msgspec.Struct, omit_defaults=True):
-    """Bytes as they may be shown: `text` where they are UTF-8, else `base64`. `cut`: only the beginning is shown."""
+    """Bytes for display: `text` where they are UTF-8, else `base64`. `cut`: only the beginning is shown."""
 
     size: int
     text: str | None = None
@@ -53,9 +53,9 @@ class LetterHeader(msgspec.Struct):
 
 
 class LetterError(msgspec.Struct):
-    """What the headers of a dead letter say: see `connect.pipeline.error_headers.ErrorContext`.
+    """The error that a dead letter's headers describe: see `connect.pipeline.error_headers.ErrorContext`.
 
-    `fingerprint` is the same for errors that differ in numbers and quoted values alone.
+    `fingerprint` is the same for errors that differ only in numbers and quoted values.
     """
 
     connector: str
@@ -75,7 +75,7 @@ class LetterError(msgspec.Struct):
 
     @classmethod
     def of(cls, context: ErrorContext, *, whole: bool) -> LetterError:
-        """Without secrets; the stack trace only as part of the whole."""
+        """Without secrets; the stack trace only for a single record."""
         message = None if context.message is None else redactor.redact(context.message)
         if message is not None and not whole:
             message = message[:PREVIEW]
@@ -99,7 +99,7 @@ class LetterError(msgspec.Struct):
 
 
 class DeadLetterView(msgspec.Struct):
-    """A dead letter. `error` is None where the connector writes no headers of errors."""
+    """A dead letter. `error` is None where the connector writes no error headers."""
 
     partition: int
     offset: int
@@ -126,7 +126,7 @@ class DeadLetterView(msgspec.Struct):
 
 
 def fingerprint(context: ErrorContext) -> str:
-    """What tells one kind of error from another."""
+    """The key of a kind of error: its words without numbers and quoted values."""
     said = general((context.message or "")[: 4 * PREVIEW])
     text = f"{context.stage}\0{context.class_name}\0{context.exception}\0{said}"
     return hashlib.sha256(text.encode()).hexdigest()[:12]

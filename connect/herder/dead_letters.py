@@ -1,7 +1,8 @@
-"""Looking at dead letters: the records that a connector gave up, and what their headers say of why.
+"""Reading dead letters: the records that a connector gave up, and the reasons in their headers.
 
-Reading only, without a group. Memory is bounded: of each record that is listed a preview is kept, and only as many as
-are asked for. Time is bounded: what was not reached is said. Nothing of a plug-in runs here; payloads stay bytes.
+Reading needs no consumer group. Memory is bounded: only a preview of each listed record is kept, and only as many as
+are
+asked for. Time is bounded: a result says what it did not reach. No code of a plug-in runs here; payloads stay bytes.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _PLACES: Final = re.compile(AFTER, re.ASCII)
 
 
 class LetterPage(msgspec.Struct):
-    """Some dead letters, the newest of each partition first. `next` asks for the page after; None: it is the last."""
+    """Some dead letters, each partition's newest first. `next` is the argument for the next page; None on the last."""
 
     topic: str
     letters: list[DeadLetterView]
@@ -46,7 +47,7 @@ class LetterPage(msgspec.Struct):
 
 
 class LetterGroup(msgspec.Struct):
-    """Dead letters with one fingerprint: how many, of when, what the newest says and where it lies."""
+    """Dead letters with one fingerprint: their number, their time range, and the newest one's message and position."""
 
     fingerprint: str
     stage: str
@@ -61,7 +62,7 @@ class LetterGroup(msgspec.Struct):
 
 
 class LetterGroups(msgspec.Struct):
-    """Dead letters by fingerprint, the largest group first. Not `complete`: the time was over before all were read."""
+    """Dead letters by fingerprint, the largest group first. Not `complete`: time ran out before all were read."""
 
     topic: str
     groups: list[LetterGroup]
@@ -71,16 +72,16 @@ class LetterGroups(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """Which dead letters.
+    """A filter of dead letters.
 
     Attributes:
         since, until: by their timestamps, ms since the epoch, both included.
         stage: such as VALUE_CONVERTER.
-        error: a part of the exception's class or message, in capital or small letters.
+        error: a part of the exception's class or message, case-insensitive.
         fingerprint: of the error.
         key: as text.
-        places: pairs of partition and offset in the topic of dead letters; None for all.
-        connector: whose; letters without headers are anybody's. None for all.
+        places: pairs of partition and offset in the error topic; None for all.
+        connector: the one that gave them up; dead letters without headers match every connector. None for all.
     """
 
     since: int | None = None
@@ -93,7 +94,7 @@ class Wanted:
     connector: str | None = None
 
     def takes(self, stored: StoredRecord, context: ErrorContext | None) -> bool:
-        """Whether a record is one of them."""
+        """Whether a record matches."""
         if self.places is not None and (stored.partition, stored.offset) not in self.places:
             return False
         if self.connector is not None and context is not None and context.connector != self.connector:
@@ -113,16 +114,16 @@ class Wanted:
 
 
 class DeadLetters:
-    """The dead letters of one topic. Called from one thread; close it.
+    """The dead letters of one topic. For one thread; close it.
 
     Attributes:
-        topic: where they lie.
+        topic: where they are stored.
         worker, connector: see the arguments.
 
     Args:
         worker, connector: their configurations, with secrets filled in.
-        topic: where they lie; the connector's unless given.
-        patience: seconds that one question may take.
+        topic: where they are stored; the connector's unless given.
+        patience: the time limit of a call, in seconds.
 
     Raises:
         NotFoundError: the connector has no such topic.
@@ -146,16 +147,16 @@ class DeadLetters:
         self.browser = Browser(worker, connector)
 
     def close(self) -> None:
-        """End the clients."""
+        """Close the clients."""
         self.browser.close()
 
     def page(self, wanted: Wanted, limit: int, after: str | None = None) -> LetterPage:
-        """The next letters, newest first in each partition, those of several merged by time.
+        """The next dead letters, newest first in each partition, those of several partitions merged by time.
 
         Args:
-            wanted: which.
-            limit: at most so many.
-            after: what the page before says; None begins at the end of the topic.
+            wanted: the filter.
+            limit: the maximum number.
+            after: `next` of the page before; None starts at the end of the topic.
 
         Raises:
             BadRequestError: `after` or `limit` is wrong.
@@ -198,11 +199,11 @@ class DeadLetters:
         return LetterPage(self.topic, taken, cursor if more else None)
 
     def one(self, partition: int, offset: int) -> DeadLetterView:
-        """One letter, whole. Raises NotFoundError, ConnectError."""
+        """One dead letter, whole. Raises NotFoundError, ConnectError."""
         return DeadLetterView.of(self.stored(partition, offset), whole=True)
 
     def stored(self, partition: int, offset: int) -> StoredRecord:
-        """One record as it lies there. Raises NotFoundError, ConnectError."""
+        """One record as it is stored. Raises NotFoundError, ConnectError."""
         span = self._spans().get(partition)
         if span is not None and span.begin <= offset < span.end:
             try:
@@ -213,7 +214,7 @@ class DeadLetters:
         raise NotFoundError(f"There is no record {offset} in partition {partition} of {self.topic}.")
 
     def groups(self, wanted: Wanted) -> LetterGroups:
-        """All that are wanted, by what went wrong. Raises ConnectError."""
+        """All that match, grouped by error. Raises ConnectError."""
         groups: dict[str, LetterGroup] = {}
         count, complete = 0, True
         try:
@@ -232,10 +233,10 @@ class DeadLetters:
         return LetterGroups(self.topic, ordered, count, complete)
 
     def each(self, wanted: Wanted) -> Iterator[StoredRecord]:
-        """All that are wanted, oldest first in each partition, up to where the topic ends now.
+        """All that match, oldest first in each partition, up to the topic's current end.
 
         Raises:
-            TimeoutError: they could not all be read in time.
+            TimeoutError: there was not enough time to read all.
             ConnectError: the topic cannot be read.
         """
         for stored in self.browser.read(self.topic, self._wanted_spans(wanted), self._patience):
@@ -252,7 +253,7 @@ class DeadLetters:
             raise
 
     def _wanted_spans(self, wanted: Wanted) -> dict[int, Span]:
-        """Where wanted records may lie."""
+        """The ranges of offsets that may hold matching records."""
         spans = self._spans()
         if wanted.since is not None:
             # Before these offsets every record is older, in whatever order they lie.
@@ -265,7 +266,7 @@ class DeadLetters:
     def _newest(
         self, part: Mapping[int, Span], wanted: Wanted, limit: int, deadline: float
     ) -> dict[int, tuple[list[DeadLetterView], int]]:
-        """Of each span the last letters that are wanted, newest first, and down to which offset that is all."""
+        """The last matching dead letters of each range, newest first, and the offset down to which none is missing."""
         kept: dict[int, deque[DeadLetterView]] = {number: deque(maxlen=limit) for number in part}
         dropped: dict[int, bool] = dict.fromkeys(part, False)
         for stored in self.browser.read(self.topic, part, max(0.0, deadline - time.monotonic())):
@@ -296,7 +297,7 @@ def _count(groups: dict[str, LetterGroup], name: str, stored: StoredRecord, cont
 
 
 def _merged(found: Mapping[int, list[DeadLetterView]], limit: int) -> tuple[list[DeadLetterView], dict[int, int]]:
-    """The newest of all partitions, each partition's in its order; and how many of each were taken."""
+    """The newest of all partitions, in order within each partition, and how many of each were used."""
     taken: list[DeadLetterView] = []
     places = dict.fromkeys(found, 0)
     heads = [(-(letters[0].timestamp or 0), number) for number, letters in found.items() if letters]
@@ -311,7 +312,7 @@ def _merged(found: Mapping[int, list[DeadLetterView]], limit: int) -> tuple[list
 
 
 def _around(number: int, span: Span, places: frozenset[tuple[int, int]]) -> Span:
-    """The part of a partition in which these places lie."""
+    """The range of a partition that covers these positions."""
     mine = [offset for partition, offset in places if partition == number and span.begin <= offset < span.end]
     return Span(min(mine), max(mine) + 1) if mine else Span(span.end, span.end)
 

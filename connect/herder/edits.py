@@ -1,4 +1,4 @@
-"""Changing fields of a JSON payload; everything else of it, digits of numbers too, stays as it is."""
+"""Edits fields of a JSON payload; everything else, digits of numbers included, stays as it is."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _MOST_DIGITS: Final = 9
 
 
 class EditError(ConnectError):
-    """A payload cannot be changed so."""
+    """The payload cannot be edited this way."""
 
 
 def edited(payload: bytes | None, put: Mapping[str, Any], drop: Iterable[str] = ()) -> bytes:
-    """The payload with some fields changed.
+    """Return the payload with some fields changed.
 
     Args:
         payload: JSON.
-        put: new values by path: field.field, a number for an element of a list. What leads there is made.
-        drop: paths of what goes; what is not there is no error.
+        put: new values by path: field.field, a number for an element of a list. Missing parents are created.
+        drop: paths to remove; one that does not exist is no error.
 
     Raises:
         EditError: the payload is not JSON, or a path does not fit it.
@@ -86,7 +86,7 @@ def _put(parent: Any, key: str, new: Any, path: str) -> None:
 
 
 def _index(items: list[Any], key: str) -> int | None:
-    """The place in a list that a part of a path names, None where there is none."""
+    """The index that a part of a path names in a list, None where there is none."""
     if not key.isdecimal() or len(key) > _MOST_DIGITS:
         return None
     return int(key) if int(key) < len(items) else None

@@ -1,4 +1,4 @@
-"""Why a herder does not carry out a request. Each error says by its class what the REST interface answers."""
+"""Why a herder does not carry out a request. The class of an error decides REST's status code."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from connect.errors import ConnectError
 
 
 class HerderError(ConnectError):
-    """A request that a herder does not carry out. `status` is the code that HTTP has for it."""
+    """A request that a herder does not carry out. `status` is its HTTP status code."""
 
     status = 500
 
@@ -30,19 +30,19 @@ class BadRequestError(HerderError):
 
 
 class ForbiddenError(HerderError):
-    """The worker's configuration rules it out."""
+    """The worker's configuration forbids it."""
 
     status = 403
 
 
 class RebalanceError(HerderError):
-    """The group is being rebalanced; the same request may succeed in a moment."""
+    """The group is rebalancing; the same request may succeed in a moment."""
 
     status = 409
 
 
 class NobodyKnownError(RebalanceError):
-    """Another worker of the group has to do this, and nobody knows at the moment which."""
+    """Another worker of the group has to do this, and it is not known at the moment which."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -51,7 +51,7 @@ class NobodyKnownError(RebalanceError):
 
 
 class ElsewhereError(RebalanceError):
-    """Another worker of the group has to do this: the group has changed since somebody asked where it belongs."""
+    """Another worker of the group has to do this: the group has changed since the request was routed."""
 
     def __init__(self) -> None:
         super().__init__("Cannot complete request because of a conflicting operation (e.g. worker rebalance)")

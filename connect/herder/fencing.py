@@ -1,8 +1,9 @@
-"""No two generations of a source connector's tasks may write exactly once: the old one is fenced first (KIP-618).
+"""Fences tasks of the previous generation before a source connector's new tasks write exactly once (KIP-618).
 
-Before tasks start, their worker asks the leader, who fences the transactional ids of the generation before and notes in
-the config topic for how many tasks it has done so. A task that holds its id asks once more whether it is still the one
-that is to run: if it came late it has taken the id of its successor, and leaves at once.
+Before tasks start, their worker asks the leader, who fences the transactional ids of the previous generation and
+records in
+the config topic for how many tasks it did so. A task that has its id asks once more whether it is still current: a late
+one has taken over the id of its successor, and leaves at once.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _ASK_AGAIN_S: Final = 0.5
 
 
 class _Round(NamedTuple):
-    """One fencing of a connector: the ids, the settings to reach their brokers, and the generation it is done for."""
+    """One fencing of a connector: the ids, the settings to reach their brokers, and the generation that needs it."""
 
     ids: list[str]
     java: Mapping[str, str]
@@ -45,11 +46,11 @@ class _Round(NamedTuple):
 
 
 class Fencing:
-    """Fences the old tasks of source connectors, here or at the leader. Safe to use from many threads.
+    """Fences old tasks of source connectors, here or through the leader. Safe to use from many threads.
 
     Args:
         pool: see `Pool`.
-        leader: writes the config topic where this worker leads, and asks the leader where not.
+        leader: writes the config topic where this worker leads, and asks the leader elsewhere.
     """
 
     def __init__(self, pool: Pool, leader: Leader) -> None:
@@ -63,13 +64,13 @@ class Fencing:
         self._lock = threading.Lock()
 
     def close(self) -> None:
-        """Begin nothing more."""
+        """Begin no fencing from now on."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     # The leader's part.
 
     def fence(self, name: str) -> Future[None]:
-        """Fence what is to be fenced before a connector's tasks may start. Of several requests at once one is done.
+        """Fence what must be fenced before a connector's tasks may start. Concurrent requests share one fencing.
 
         Raises, here or in the future:
             RebalanceError: nobody leads, another worker does, or the connector has other tasks by now.
@@ -85,7 +86,7 @@ class Fencing:
             return running
 
     def _plan(self, name: str) -> _Round | None:
-        """What there is to fence; None when there is nothing, and that is noted."""
+        """What to fence; None when there is nothing, and that is recorded."""
         state = self._pool.state
         resolved = {**self._worker.resolved(self._pool.config(name)).values, "name": name}
         if connector_plugin(self._worker.plugins, resolved).kind is not PluginKind.SOURCE:
@@ -121,10 +122,10 @@ class Fencing:
     # The part of whoever starts tasks.
 
     def before_start(self, name: str) -> None:
-        """Return when the connector's old tasks are fenced; at once where there is no exactly-once, or it is a sink.
+        """Return when the connector's old tasks are fenced; at once without exactly-once, and for a sink.
 
         Raises:
-            ConnectError: that cannot be done.
+            ConnectError: fencing failed.
         """
         if not exactly_once(self._worker.config) or not self._is_source(name):
             return
@@ -153,10 +154,10 @@ class Fencing:
             self._leader.ask("PUT", f"connectors/{quote(name, safe='')}/fence", b"")
 
     def confirm(self, task: messages.TaskSpec) -> None:
-        """Whether a task that holds its transactional id by now may begin to read and to write.
+        """Decide whether a task that now holds its transactional id may begin to read and to write.
 
         Raises:
-            ConnectError: it may not: others have come after it.
+            ConnectError: it may not: a newer task exists.
         """
         state = self._config.read_to_end(CATCH_UP_S)
         if state.commits.get(task.connector) != task.commit or task.connector in state.pending_fencing:

@@ -1,4 +1,4 @@
-"""What this worker owns by its membership of the group: it joins, takes over, gives back, and leads in its turn."""
+"""This worker's membership of the group: it joins, takes over work, gives it up, and leads when it is its turn."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ _DELAY: Final = "scheduled.rebalance.max.delay.ms"
 
 
 class GroupMember:
-    """Holds what this worker owns, and has it started and stopped.
+    """Knows what this worker owns, and has it started and stopped.
 
     A `connect.herder.membership.Membership`, and `connect.kafka.group.membership.GroupCallbacks`.
 
     Args:
         raw: the worker's properties, brokers known.
         config: the same, parsed.
-        url: where this worker's REST interface is, ending in "/".
+        url: of this worker's REST interface, ending in "/".
         config_log: what is configured.
         peers: asks other workers.
-        failed: told when there is no way to be in the group.
+        failed: called when the worker cannot be in the group.
     """
 
     shared = True
@@ -83,12 +83,12 @@ class GroupMember:
 
     @property
     def owned(self) -> Work:
-        """What is this worker's now."""
+        """What this worker owns now."""
         return self._owned
 
     @property
     def role(self) -> Role:
-        """Its place in the group, from its last assignment."""
+        """Its role in the group, from its last assignment."""
         return self._role
 
     @property
@@ -98,15 +98,15 @@ class GroupMember:
 
     @property
     def measured(self) -> Sequence[Rebalances]:
-        """The rebalances."""
+        """The rebalances that it took part in."""
         return [self._rebalances]
 
     def live(self) -> bool:
-        """Whether it certainly is in the group at this moment."""
+        """Whether it is certainly in the group at this moment."""
         return self._membership.live()
 
     def live_until(self) -> float:
-        """Up to when it certainly is."""
+        """Until when it is certainly in the group."""
         return self._membership.live_until()
 
     def join(self, listener: WorkListener) -> None:

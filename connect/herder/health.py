@@ -1,4 +1,4 @@
-"""Whether a worker works, and whether it is ready (KIP-1017): apart, for who ends what does not work."""
+"""Whether a worker works, and whether it is ready (KIP-1017): only the first is a reason to restart it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SILENT_S: Final = 30.0
 
 
 def health_of(worker: Worker, *, started: bool) -> Health:
-    """How a worker is by its own parts. That brokers are away makes none of them fail."""
+    """Health of the worker's own parts. Unavailable brokers make none of them fail."""
     silent = worker.supervisor.silence()
     if silent > _SILENT_S:
         return Health("unhealthy", f"The thread that supervises tasks has not moved for {silent:.0f} s.")
@@ -24,12 +24,12 @@ def health_of(worker: Worker, *, started: bool) -> Health:
 
 
 def readiness_of(health: Health) -> Health:
-    """The same, with what is waited for."""
+    """The same, with what the worker waits for."""
     return Health(health.status, f"{health.message} {waits_for()}".rstrip())
 
 
 def waits_for() -> str:
-    """What this worker or one of its tasks waits for longest, in a sentence; empty where none waits."""
+    """What this worker or one of its tasks has waited for longest, as a sentence; empty where none waits."""
     wait = outages.longest()
     if wait is None:
         return ""

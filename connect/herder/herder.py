@@ -1,9 +1,10 @@
-"""What a herder is to those who ask it: the REST interface, the command line, tests.
+"""The interface of a herder for its users: the REST interface, the command line, tests.
 
-Reads answer at once from memory. Changes answer with a future that ends when the change is accepted (written to the
-config topic, in distributed mode), not when every task follows it: states are for that.
+Reads return at once from memory. Changes return a future that is done when the change is accepted (written to the
+config
+topic, in distributed mode), not when every task follows it: states show that.
 
-Its errors stand in `connect.herder.errors`, what it tells in `connect.herder.model`.
+Its errors are in `connect.herder.errors`, what it returns in `connect.herder.model`.
 """
 
 from __future__ import annotations
@@ -27,16 +28,16 @@ class Herder(Protocol):
     # Reads.
 
     def kafka_cluster_id(self) -> str | None:
-        """The Kafka cluster's id; asked of the brokers once."""
+        """The Kafka cluster's id; the brokers are asked once."""
 
     def health(self) -> Health:
-        """Whether the worker works: its own parts do, whatever is away. It starts once."""
+        """Whether the worker's own parts work, whatever is unavailable outside. It starts once."""
 
     def readiness(self) -> Health:
-        """Whether it can do what it is asked to, with what it waits for: in a pool it is in its group."""
+        """Whether it can serve requests, with what it waits for: in a pool it is in its group."""
 
     def busy_with(self) -> str:
-        """What takes longest at this moment, or was done last: a sentence for who waited in vain. May be empty."""
+        """What has run longest, or ran last, as a sentence for a request that timed out. May be empty."""
 
     def connectors(self) -> list[str]:
         """The names of all connectors, sorted."""
@@ -45,7 +46,7 @@ class Herder(Protocol):
         """A connector. Raises NotFoundError."""
 
     def status(self, name: str) -> ConnectorState:
-        """How it is. Raises NotFoundError, also while nothing is known yet."""
+        """Its status. Raises NotFoundError, also while nothing is known yet."""
 
     def task_configs(self, name: str) -> list[dict[str, str]]:
         """The configurations of its tasks, by number. Raises NotFoundError."""
@@ -59,10 +60,10 @@ class Herder(Protocol):
     # Where requests belong. What comes to the wrong worker all the same raises ElsewhereError.
 
     def leader_url(self) -> str | None:
-        """Where the worker is that makes changes; None where it is this one. NobodyKnownError."""
+        """The URL of the worker that makes changes; None where it is this one. NobodyKnownError."""
 
     def owner_url(self, name: str, task: int | None = None) -> str | None:
-        """Where the worker is that runs a connector, or a task of it; None where it is this one.
+        """The URL of the worker that runs a connector, or a task of it; None where it is this one.
 
         NotFoundError, NobodyKnownError.
         """
@@ -70,17 +71,17 @@ class Herder(Protocol):
     # Measurements.
 
     def metrics(self) -> WorkerMetrics:
-        """What is measured on this worker, of itself and of the tasks that it runs."""
+        """Metrics of this worker and of the tasks that it runs."""
 
     def lag(self, name: str) -> Future[ConnectorLag]:
-        """How far a sink is behind its topics, asked of the brokers. NotFoundError; BadRequestError for a source."""
+        """A sink's lag, asked of the brokers. NotFoundError; BadRequestError for a source."""
 
     # Dead letters.
 
     def dead_letters(self, name: str, ask: Callable[[DeadLetters], T]) -> Future[T]:
-        """Ask about a connector's dead letters, or replay them, on a thread of its own.
+        """Read a connector's dead letters, or replay them, on a thread of its own.
 
-        NotFoundError; BadRequestError where it keeps none; what `ask` raises.
+        NotFoundError; BadRequestError where it has no error topic; what `ask` raises.
         """
 
     # Changes.
@@ -88,23 +89,24 @@ class Herder(Protocol):
     def put_connector(
         self, name: str, config: Mapping[str, str], target: TargetState | None = None, *, replace: bool = True
     ) -> Future[Change]:
-        """Create a connector, or give it another configuration.
+        """Create a connector, or replace its configuration.
 
-        The future raises BadRequestError for a configuration with errors, AlreadyExistsError when it exists and is not
-        to be replaced.
+        The future raises BadRequestError for a configuration with errors, AlreadyExistsError when it exists and must
+        not
+        be replaced.
         """
 
     def patch_connector(self, name: str, patch: Mapping[str, str | None]) -> Future[ConnectorInfo]:
         """Change some keys; None removes one (KIP-477). NotFoundError, BadRequestError."""
 
     def delete_connector(self, name: str) -> Future[None]:
-        """Stop and forget it. Its offsets stay. NotFoundError."""
+        """Stop and remove it. Its offsets stay. NotFoundError."""
 
     def pause(self, name: str) -> Future[None]:
-        """Let its tasks move nothing, but keep them. NotFoundError."""
+        """Stop its tasks from moving records, but keep them. NotFoundError."""
 
     def resume(self, name: str) -> Future[None]:
-        """Let it go on. NotFoundError."""
+        """Let it continue. NotFoundError."""
 
     def stop_connector(self, name: str) -> Future[None]:
         """End its tasks, keep its configuration (KIP-875). NotFoundError."""
@@ -112,7 +114,7 @@ class Herder(Protocol):
     def restart_connector(
         self, name: str, *, include_tasks: bool = False, only_failed: bool = False
     ) -> Future[ConnectorState]:
-        """Restart it, and its tasks if asked, or only what FAILED (KIP-745). Answers with what is being restarted."""
+        """Restart it, its tasks if asked, or only what FAILED (KIP-745). The result says what is being restarted."""
 
     def restart_task(self, name: str, number: int) -> Future[None]:
         """Restart one task. NotFoundError."""
@@ -120,10 +122,10 @@ class Herder(Protocol):
     # Offsets (KIP-875).
 
     def offsets(self, name: str) -> Future[list[OffsetEntry]]:
-        """The offsets it has stored or committed. NotFoundError."""
+        """Its stored or committed offsets. NotFoundError."""
 
     def alter_offsets(self, name: str, entries: Sequence[OffsetEntry]) -> Future[str]:
-        """Change offsets of a stopped connector; what the answer says is for the user. BadRequestError."""
+        """Change offsets of a stopped connector; the result is a message for the user. BadRequestError."""
 
     def reset_offsets(self, name: str) -> Future[str]:
         """Forget all offsets of a stopped connector."""
@@ -131,7 +133,7 @@ class Herder(Protocol):
     # Plug-ins.
 
     def validate(self, config: Mapping[str, str]) -> Future[Validation]:
-        """Check a configuration. Never fails for its content."""
+        """Validate a configuration. Never raises for its content."""
 
     def plugin_settings(self, name: str, version: str | None = None) -> Future[list[KeyDefinition]]:
         """The definitions of a plug-in's settings (KIP-769). NotFoundError."""
@@ -139,4 +141,4 @@ class Herder(Protocol):
     # Loggers (KIP-495, KIP-976).
 
     def set_logger_level(self, namespace: str, level: str, *, cluster: bool = False) -> list[str]:
-        """Set the level of a logger and those below it, here or on all workers. Returns those changed here."""
+        """Set the level of a logger and those below it, here or on all workers. Returns the loggers changed here."""

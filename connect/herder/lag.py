@@ -1,4 +1,4 @@
-"""The lag of sink connectors: looked at now and then by the worker that runs the connector, and when somebody asks."""
+"""The lag of sink connectors: measured at an interval by the worker that runs the connector, and on request."""
 
 from __future__ import annotations
 
@@ -40,13 +40,12 @@ class PartitionLag:
     """One partition of a sink.
 
     Attributes:
-        committed: the offset from which the sink goes on; None when it has committed none.
+        committed: the offset at which the sink continues; None when it has committed none.
         end: the offset after the last record.
-        lag: offsets between, or from where it will begin.
-        waiting_ms: for how long the first record has waited, by its timestamp; None when none does, or that is not
-            known.
+        lag: offsets between the two, or from where it will begin.
+        waiting_ms: how long the first record has waited, by its timestamp; None when none waits, or that is unknown.
         status: see `connect.herder.lag_status`.
-        looks: by how many looks it is judged.
+        looks: the number of measurements that the status is based on.
     """
 
     topic: str
@@ -61,7 +60,7 @@ class PartitionLag:
 
 @dataclass(frozen=True, slots=True)
 class ConnectorLag:
-    """A sink: its partitions, the lag of all, the worst of their statuses, the longest wait."""
+    """A sink: its partitions, the sum of their lags, the worst of their statuses, the longest wait."""
 
     name: str
     group: str
@@ -69,7 +68,7 @@ class ConnectorLag:
 
     @property
     def lag(self) -> int:
-        """Of all partitions."""
+        """The sum over all partitions."""
         return sum(one.lag for one in self.partitions)
 
     @property
@@ -84,7 +83,7 @@ class ConnectorLag:
 
 
 class _Watched:
-    """What is kept of one sink. Its lock is held while the brokers are asked: one question at a time."""
+    """The state of one sink. Its lock is held while the brokers are asked: one request at a time."""
 
     def __init__(self, config: Mapping[str, str], ask: GroupLag) -> None:
         self.config = dict(config)
@@ -96,10 +95,10 @@ class _Watched:
 
 
 class LagWatch:
-    """Looks at the lag of sinks. Safe to use from many threads.
+    """Measures the lag of sinks. Safe to use from many threads.
 
     Args:
-        worker: whose connectors are looked at every `metrics.lag.interval.ms`.
+        worker: its connectors are measured every `metrics.lag.interval.ms`.
     """
 
     def __init__(self, worker: Worker) -> None:
@@ -116,17 +115,17 @@ class LagWatch:
         self._thread = threading.Thread(target=self._run, name="lag", daemon=True)
 
     def start(self) -> None:
-        """Begin to look by itself, where that is wanted."""
+        """Start measuring at the interval, where one is set."""
         if self._every:
             self._thread.start()
 
     def stop(self) -> None:
-        """Look no more. A look that is under way is not waited for."""
+        """Stop measuring. A measurement that runs is not waited for."""
         self._ended.set()
         self._patterns.close()
 
     def of(self, name: str, config: Mapping[str, str]) -> ConnectorLag:
-        """Look now. Blocks until the brokers have answered.
+        """Measure now. Blocks until the brokers have answered.
 
         Args:
             config: the connector's, secrets filled in.
@@ -144,11 +143,11 @@ class LagWatch:
     # What a worker measures besides: see `connect.herder.worker_metrics.MoreFigures`.
 
     def figures(self) -> Figures:
-        """Kafka Connect has none of it."""
+        """None: Kafka Connect has no such figures."""
         return {}
 
     def samples(self) -> Iterator[Sample]:
-        """Series of the sinks that are looked at by this worker."""
+        """Series of the sinks that this worker measures."""
         here = self._here()
         with self._lock:
             known = [watched.last for name, watched in self._watched.items() if name in here]
@@ -202,7 +201,7 @@ class LagWatch:
         return self._patterns.chooser(name, found) if isinstance(found, str) else found
 
     def _forget(self) -> None:
-        """Close the clients for connectors that are not looked at any more."""
+        """Close the clients of connectors that are no longer measured."""
         here, oldest = self._here(), time.monotonic() - _FORGET_S
         with self._lock:
             gone = [name for name, one in self._watched.items() if name not in here and one.used_at < oldest]
@@ -247,7 +246,7 @@ class LagWatch:
         return watched.last
 
     def _window(self, watched: _Watched, partition: TopicPartition, reach: Reach, now: float) -> list[Look]:
-        """The last looks and this one. It is kept for later ones when it is time for one."""
+        """The last measurements and this one. This one is stored if the interval has passed."""
         kept = watched.looks.setdefault(partition, deque(maxlen=self._samples))
         look = Look(now, reach.begin, reach.end)
         # Who asks all the time must not make the window short.

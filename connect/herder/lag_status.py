@@ -1,4 +1,4 @@
-"""Whether a consumer keeps up, judged by a window of looks at its commits: Burrow's rules.
+"""Whether a consumer keeps up, judged by a window of its commits: Burrow's rules.
 
 https://github.com/linkedin/Burrow/wiki/Consumer-Lag-Evaluation-Rules
 """
@@ -15,7 +15,7 @@ LEAST: Final = 3
 
 
 class LagStatus(enum.IntEnum):
-    """How a partition is, the worst last."""
+    """The status of a partition, the worst last."""
 
     OK = 0
     WARN = 1
@@ -23,11 +23,11 @@ class LagStatus(enum.IntEnum):
 
 
 class Look(NamedTuple):
-    """One look at a partition.
+    """One measurement of a partition.
 
     Attributes:
         at: when, in seconds on a monotonic clock.
-        position: the offset that is committed, or from which it will be read where none is.
+        position: the committed offset, or the one where reading will begin.
         end: the offset after the last record.
     """
 
@@ -37,15 +37,15 @@ class Look(NamedTuple):
 
     @property
     def lag(self) -> int:
-        """Offsets between."""
+        """Offsets between position and end."""
         return max(0, self.end - self.position)
 
 
 def judge(looks: Sequence[Look], patience: float) -> LagStatus:
-    """What the looks say, oldest first.
+    """Judge the measurements, oldest first.
 
-    A lag that was zero once is no trouble. One that never shrank while nothing was committed is STALLED, and one that
-    grew from each look to the next, though something was committed, is WARN: more comes than goes.
+    A lag that was zero once is OK. One that never shrank while nothing was committed is STALLED, and one that grew
+    from each measurement to the next, though something was committed, is WARN: more arrives than is processed.
 
     Args:
         looks: the window.

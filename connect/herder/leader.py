@@ -1,6 +1,6 @@
 """What only the leader of the group may do: it alone writes the config topic, one change after another.
 
-Followers ask it over REST; what workers ask of each other on their own account is signed with the session key.
+Followers ask it over REST; requests that a worker makes by itself are signed with the session key.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ T = TypeVar("T")
 
 
 class _Signature(NamedTuple):
-    """With the key that it has to fit."""
+    """A request's signature, with the key to check it."""
 
     key: bytes
     signature: str
@@ -53,7 +53,7 @@ class _Signature(NamedTuple):
 
 
 class Leader:
-    """The leader's work where this worker leads, and the way to the leader where it does not. For many threads.
+    """The leader's work where this worker leads, requests to the leader elsewhere. Safe to use from many threads.
 
     Args:
         pool: see `Pool`.
@@ -75,11 +75,11 @@ class Leader:
         return SigningOptions.parse(self._settings)
 
     def submit(self, name: str, what: str, work: Callable[[], T]) -> Future[T]:
-        """Do something about a connector that only the leader may do, after everything that it did about it before.
+        """Run a change that only the leader may make, after all its earlier changes of this connector.
 
         Raises, here or in the future:
             NobodyKnownError: nobody leads at the moment.
-            ElsewhereError: another worker does.
+            ElsewhereError: another worker leads.
         """
 
         def run() -> T:
@@ -93,18 +93,18 @@ class Leader:
         return self._changes.submit(name, run)
 
     def begin(self, tidy: Callable[[], None]) -> None:
-        """A generation of the group begins: if this worker leads it, see to the session key, then do this."""
+        """A generation begins: if this worker leads it, ensure that there is a session key, then call this."""
         if self._member.role.leader:
             self._changes.submit(_OF_ALL, self._keep_session_keys)
             self._changes.submit(_OF_ALL, tidy)
 
     def write_tasks(self, name: str, configs: list[dict[str, str]], cut_for: int) -> None:
-        """Have the task configurations of a connector written, by whoever leads. Raises ConnectError.
+        """Have the leader write the task configurations of a connector. Raises ConnectError.
 
         Args:
             name: of the connector.
             configs: all of them.
-            cut_for: the offset of the connector's configuration that they were cut for.
+            cut_for: the offset of the connector's configuration that they belong to.
         """
         role = self._member.role
         if role.leader:
@@ -116,14 +116,17 @@ class Leader:
     def put_tasks(self, name: str, configs: list[dict[str, str]], cut_for: int | None) -> None:
         """Write task configurations, on the leader's thread.
 
-        Unless the connector has another configuration by now than they were cut for: its owner cuts them again, and
-        nobody shall run tasks of the one with converters of the other (P4). None: a worker of Java does not say.
+        They are dropped if the connector has another configuration than the one that they belong to: its owner will
+        send new
+        ones, and no task may run with the configuration of one and the converters of the other (P4). None: a Java
+        worker
+        does not say which configuration.
         """
         if cut_for is None or cut_for == self._config.state.written.get(name):
             self._config.put_tasks(name, configs)
 
     def ask(self, method: str, path: str, body: bytes, more: Mapping[str, str] | None = None) -> None:
-        """Send the leader a request of this worker's own, signed under "sessioned" (KIP-507). Raises ConnectError."""
+        """Send the leader a request of this worker, signed under "sessioned" (KIP-507). Raises ConnectError."""
         role = self._member.role
         headers = dict(more or {})
         key = self._config.state.session_key
@@ -134,7 +137,7 @@ class Leader:
         self._member.peers.send(method, f"{role.leader_url}{path}", body, headers)
 
     def check_signature(self, body: bytes, headers: Mapping[str, str]) -> None:
-        """See whether a worker of this group sent a request.
+        """Check that a worker of this group sent a request.
 
         Raises:
             BadRequestError: it is not signed, or by an algorithm that is not allowed.
@@ -146,11 +149,11 @@ class Leader:
             raise ForbiddenError(_WRONG_SIGNATURE)
 
     def check_headers(self, headers: Mapping[str, str]) -> None:
-        """See whether a request can be from a worker of this group, before its body is there. Raises as that does."""
+        """Check by its headers, before the body is read, that a worker of this group may have sent it. Same errors."""
         self._signature(headers)
 
     def _signature(self, headers: Mapping[str, str]) -> _Signature | None:
-        """What a request is signed with, None where that is not asked for. Raises as `check_signature`."""
+        """The signature of a request, None where none is required. Raises as `check_signature`."""
         # Where users have to log in, workers have to prove who they are, whatever the group agreed on.
         if self._member.role.protocol != "sessioned" and not self._settings[AUTHENTICATION]:
             return None
@@ -173,7 +176,7 @@ class Leader:
         return _Signature(key.key, signature, algorithm)
 
     def key_settled(self) -> bool:
-        """Whether all workers of the group have the session key: it is not of just now, and the next one is not due."""
+        """Whether all workers have the session key: it was not written just now, and the next one is not due."""
         key = self._config.state.session_key
         if key is None:
             return False
@@ -181,13 +184,13 @@ class Leader:
         return _KEY_SPREADS_MS < int(time.time() * 1000) - key.created_ms < lives - _KEY_SPREADS_MS
 
     def close(self) -> None:
-        """Begin nothing more."""
+        """Begin no change from now on."""
         if self._next_key is not None:
             self._next_key.cancel()
         self._changes.close(wait=False)
 
     def url(self) -> str | None:
-        """Where the leader is; None where it is this worker. Raises NobodyKnownError."""
+        """The leader's URL; None where it is this worker. Raises NobodyKnownError."""
         role = self._member.role
         known = role.leader or role.leader_url
         if not known or role.generation < 0 or not self._member.live():
@@ -200,9 +203,9 @@ class Leader:
             raise ElsewhereError
 
     def _claim(self) -> None:
-        """With exactly-once sources: fence a leader before us, and what it may still be writing to the config topic.
+        """With exactly-once sources: fence the previous leader and its open transactions on the config topic.
 
-        Anew where somebody else may have led in between. Raises ConnectError.
+        Repeated where another worker may have led in between. Raises ConnectError.
         """
         since = self._member.role.since
         if not self._config.claimed or since != self._claimed_since:
@@ -210,7 +213,7 @@ class Leader:
             self._claimed_since = since
 
     def _keep_session_keys(self) -> None:
-        """As long as this worker leads: hand out a session key when there is none, and another when it is too old."""
+        """While this worker leads: create a session key when there is none, and replace it when it is too old."""
         role = self._member.role
         if not role.leader or role.protocol != "sessioned":
             return

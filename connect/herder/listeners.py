@@ -1,7 +1,7 @@
-"""Where a worker's REST interface listens, and the address by which others reach it.
+"""Where a worker's REST interface listens, and the address that others use to reach it.
 
 listeners=http://:8083,https://10.0.0.1:8443      an empty host is every address of the machine
-rest.advertised.host.name, .port, .listener       what others are told, if that is not the first listener
+rest.advertised.host.name, .port, .listener       the address for others, if not the first listener
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _URL = re.compile(r"(https?)://(\[[^\]]*\]|[^/:\s]*):(\d+)/?", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """One address to listen on. An empty host is every address of the machine."""
+    """An address to listen on. An empty host is every address of the machine."""
 
     scheme: Literal["http", "https"]
     host: str
@@ -28,7 +28,7 @@ class Listener:
 
 
 def parse_listeners(urls: Sequence[str]) -> list[Listener]:
-    """Addresses as they stand under `listeners`. Raises ValueError."""
+    """Parse the value of `listeners`. Raises ValueError."""
     found = []
     for url in urls:
         match = _URL.fullmatch(url.strip())
@@ -59,17 +59,17 @@ def _in_url(host: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A listener whose address this process has taken; `listener` has the port that it got."""
+    """A bound listener; `listener` has the actual port."""
 
     listener: Listener
     socket: socket.socket
 
 
 def bind(listeners: Sequence[Listener]) -> list[Bound]:
-    """Take all of these addresses, or none.
+    """Bind all of these addresses, or none.
 
     Raises:
-        OSError: one cannot be had; `strerror` says why, `filename` which.
+        OSError: one cannot be bound; `strerror` says why, `filename` which.
     """
     found: list[Bound] = []
     for listener in listeners:

@@ -1,4 +1,4 @@
-"""What a worker measures of itself: how connectors and tasks start, what they report, and how much CPU they take."""
+"""What a worker measures of itself: starts of connectors and tasks, their reports, and their CPU."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FIRST_S = 30.0
 
 
 def span_of(worker: Config) -> Span:
-    """Over which rates, averages and extremes are: metrics.sample.window.ms and metrics.num.samples."""
+    """The window of rates, averages and extremes: metrics.sample.window.ms and metrics.num.samples."""
     options = MetricsOptions.parse(worker)
     return Span(options.sample_window, options.samples)
 
@@ -28,7 +28,7 @@ class Startups:
     """Starts of connectors, or of tasks. Safe to use from many threads.
 
     Args:
-        span: over which shares are.
+        span: the window of percentages.
         clock: monotonic, in seconds.
     """
 
@@ -38,18 +38,18 @@ class Startups:
         self._lately = Window(span, clock)  # 1 for a success, 0 for a failure
 
     def began(self) -> None:
-        """One was begun."""
+        """A start began."""
         with self._lock:
             self._attempts += 1
 
     def succeeded(self) -> None:
-        """One has started."""
+        """A start succeeded."""
         with self._lock:
             self._successes += 1
             self._lately.record(1)
 
     def failed(self) -> None:
-        """One did not start."""
+        """A start failed."""
         with self._lock:
             self._failures += 1
             self._lately.record(0)
@@ -69,15 +69,15 @@ class Startups:
 
 
 class Measures:
-    """What is measured on a worker, wherever it happens.
+    """A worker's measurements, wherever they are taken.
 
     Args:
         worker: its configuration: metrics.sample.window.ms and metrics.num.samples.
 
     Attributes:
         registry: of the worker, and of all its tasks.
-        span: over which rates, averages and extremes are.
-        connectors, tasks: how they start.
+        span: the window of rates, averages and extremes.
+        connectors, tasks: their starts.
     """
 
     def __init__(self, worker: Config) -> None:
@@ -87,14 +87,14 @@ class Measures:
         self.tasks = Startups(self.span)
 
     def started_again(self, connector: str, task: int, reason: str) -> None:
-        """A task that ran on this worker before starts again. The reason is failure, configuration or request."""
+        """A task that ran on this worker before is restarted. The reason is failure, configuration or request."""
         self.registry.counter("connect_task_restarts_total", connector=connector, task=str(task), reason=reason).add()
 
 
 class CpuShare:
-    """Cores of CPU that one process takes, for placement. Not for several threads at once.
+    """Cores of CPU that one process uses, for task placement. Not thread-safe.
 
-    It is measured over minutes, so that a moment's work moves nothing.
+    It is averaged over minutes, so that a short burst moves no task.
     """
 
     def __init__(self) -> None:
@@ -103,11 +103,11 @@ class CpuShare:
 
     @property
     def cores(self) -> float | None:
-        """1.0 for a core all of the time; None until it was measured."""
+        """1.0 for one core all the time; None until it was measured."""
         return self._share
 
     def take(self, moment: float, cpu: float) -> None:
-        """At this moment (seconds) it had used so many seconds of CPU in all."""
+        """At this time (seconds) the process had used this many seconds of CPU in total."""
         if self._last is None:
             self._last = moment, cpu
             return

@@ -1,4 +1,4 @@
-"""Which of the connectors and tasks that are configured are this worker's: a group says so, or all of them are."""
+"""Which of the configured connectors and tasks this worker owns: a group decides, or it owns them all."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from connect.storage.config_log import ConfigLog
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """This worker's place in the group, from its last assignment.
+    """This worker's role in the group, from its last assignment.
 
     Attributes:
         leader: whether it leads.
-        leader_url: where the leader's REST interface is; empty before the first assignment.
+        leader_url: of the leader's REST interface; empty before the first assignment.
         protocol: what the group speaks.
         generation: of the group; below 0 outside of it.
         since: the first generation from which it has led, or not led, without a break.
@@ -33,27 +33,27 @@ class Role:
 
 
 class WorkListener(Protocol):
-    """Does what a group says, and tells what the group has to know for it."""
+    """Starts and stops work as the group assigns it, and reports what the group has to know for it."""
 
     def start(self, work: Work) -> None:
         """A generation has begun, with this new work: have it started, without waiting for it."""
 
     def stop(self, work: Work) -> None:
-        """Stop work that is not ours any more, and return when it has ended. Whatever goes wrong is its own to tell."""
+        """Stop work that this worker no longer owns, and return when it has ended. Errors are handled inside."""
 
     def loads(self) -> Mapping[TaskId, float]:
-        """What our tasks cost, in cores of CPU, as far as that was measured."""
+        """The CPU of this worker's tasks, in cores, as far as it was measured."""
 
     def stopped_workers(self) -> Collection[str]:
-        """The URLs of workers that are known to have stopped all their work in good order."""
+        """The URLs of workers that have stopped all their work before they left."""
 
 
 class Membership(Protocol):
-    """What this worker owns, and up to when. Safe to use from many threads.
+    """What this worker owns, and until when. Safe to use from many threads.
 
     Attributes:
         shared: whether there may be other workers, which own what this one does not, and are asked over REST.
-        measured: what is measured of it besides.
+        measured: its own metrics.
         peers: asks other workers.
     """
 
@@ -65,34 +65,34 @@ class Membership(Protocol):
 
     @property
     def owned(self) -> Work:
-        """What is this worker's now."""
+        """What this worker owns now."""
 
     @property
     def role(self) -> Role:
-        """Its place in the group."""
+        """Its role in the group."""
 
     @property
     def has_joined(self) -> bool:
         """Whether it was ever in the group."""
 
     def live(self) -> bool:
-        """Whether what is owned certainly is at this moment."""
+        """Whether the ownership is certain at this moment."""
 
     def live_until(self) -> float:
-        """Up to when it is, by `connect.worker.lease.now`."""
+        """Until when the ownership is certain, by `connect.worker.lease.now`."""
 
     def join(self, listener: WorkListener) -> None:
-        """Begin to own. Raises ConnectError when no broker answers or one refuses the login."""
+        """Join the group. Raises ConnectError when no broker answers or one refuses the login."""
 
     def leave(self, within: float) -> None:
-        """Own nothing more; what was owned has been stopped before. Says good-bye for this many seconds at most."""
+        """Leave the group, within this many seconds; what was owned has been stopped before."""
 
     def rebalance(self, reason: str, cause: str = "configuration") -> None:
         """Have the work distributed again. The cause is one of `connect.herder.rebalances.CAUSES`."""
 
 
 class Alone:
-    """A worker that shares with nobody: it leads, and what is configured is its own as soon as it is written.
+    """A worker without others: it leads, and owns what is configured as soon as it is written.
 
     Args:
         config: what is configured.
@@ -118,7 +118,7 @@ class Alone:
         return True
 
     def live_until(self) -> float:
-        """For ever."""
+        """Always."""
         return math.inf
 
     def join(self, listener: WorkListener) -> None:
@@ -128,4 +128,4 @@ class Alone:
         """There is no group."""
 
     def rebalance(self, reason: str, cause: str = "configuration") -> None:
-        """There is nobody to share with: who follows the configurations does all that is to be done."""
+        """There are no others: the follower of the configurations does all that is to be done."""

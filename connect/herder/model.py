@@ -1,4 +1,4 @@
-"""What a herder tells of connectors, their tasks and offsets, and of its worker."""
+"""What a herder returns about connectors, their tasks and offsets, and its worker."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class TargetState(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class ConnectorInfo:
-    """A connector as its user made it.
+    """A connector as its user created it.
 
     Attributes:
         name: unique.
-        config: as it was written, variables of providers in place.
+        config: as written, variables of providers in place.
         tasks: the numbers of its tasks.
-        type: "source", "sink", or "unknown" when its plug-in is not here.
+        type: "source", "sink", or "unknown" when its plug-in is not installed.
     """
 
     name: str
@@ -40,7 +40,7 @@ class ConnectorInfo:
 
 @dataclass(frozen=True, slots=True)
 class ConnectorState:
-    """How a connector and its tasks are."""
+    """The status of a connector and its tasks."""
 
     name: str
     connector: ConnectorStatus
@@ -50,7 +50,7 @@ class ConnectorState:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What became of a configuration that was put. `created` tells a new connector from a changed one."""
+    """The result of putting a configuration. `created` distinguishes a new connector from a changed one."""
 
     created: bool
     info: ConnectorInfo
@@ -58,7 +58,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """Whether a worker works (KIP-1017), or whether it is ready: then it may be waiting."""
+    """Whether a worker works (KIP-1017), or whether it is ready: then it may be waiting for something."""
 
     status: Literal["healthy", "starting", "waiting", "unhealthy"]
     message: str
@@ -66,7 +66,7 @@ class Health:
 
 @dataclass(frozen=True, slots=True)
 class OffsetEntry:
-    """One stored offset. For a sink, partition and offset are those of Kafka in the form of KIP-875."""
+    """One stored offset. For a sink, partition and offset are Kafka's in the form of KIP-875."""
 
     partition: Mapping[str, Any]
     offset: Mapping[str, Any] | None

@@ -1,6 +1,6 @@
-"""Which offsets a source connector's tasks read and write: those that all share, or those in a topic of its own.
+"""The offset store of a source connector's tasks: the shared one, or one in a topic of the connector.
 
-Under exactly-once a task writes its offsets with the producer of its records, so to the brokers of that (KIP-618).
+Under exactly-once a task writes its offsets with the producer of its records, so to that producer's brokers (KIP-618).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class OffsetsTopic(NamedTuple):
 
     Attributes:
         topic: its name.
-        own: whether it is the connector's own.
+        own: whether it belongs to this connector alone.
     """
 
     topic: str
@@ -40,12 +40,12 @@ class OffsetsTopic(NamedTuple):
 
 
 class OffsetStores:
-    """The stores of offsets of one worker. Safe to use from many threads.
+    """The offset stores of one worker. Safe to use from many threads.
 
     Args:
         raw: the worker's properties, brokers known.
         config: the same, parsed.
-        shared: the worker's store, closed by whoever made it.
+        shared: the worker's store, closed by its creator.
     """
 
     def __init__(self, raw: Mapping[str, str], config: Config, shared: OffsetStore) -> None:
@@ -71,10 +71,10 @@ class OffsetStores:
         return OffsetsTopic(shared, own=False)
 
     def of(self, connector: Mapping[str, str]) -> OffsetStore:
-        """The store of a connector's offsets. The first time it may have to be read.
+        """The store of a connector's offsets. Reads it on first use.
 
         Raises:
-            ConnectError: the connector's topic cannot be made or read.
+            ConnectError: the connector's topic cannot be created or read.
         """
         where = self.topic(connector)
         if where is None or not where.own:
@@ -104,7 +104,7 @@ class OffsetStores:
         return written
 
     def close(self) -> None:
-        """Let go of the connectors' own topics."""
+        """Close the connectors' own stores."""
         with self._lock:
             for store in self._own.values():
                 store.close()
@@ -127,14 +127,14 @@ def exactly_once(config: Config) -> bool:
 
 
 def transactional_leader(config: Config) -> bool:
-    """Whether the leader writes the config topic in transactions: before all workers deliver exactly once."""
+    """Whether the leader writes the config topic in transactions: already while exactly-once is being prepared."""
     return "exactly.once.source.support" in config and config["exactly.once.source.support"].lower() != "disabled"
 
 
 def topic_shape(
     raw: Mapping[str, str], config: Config, prefix: str, partitions: int | None = None, exact: int | None = None
 ) -> TopicShape:
-    """How the worker's keys under a prefix say that a topic is made; `partitions` where they do not say how many."""
+    """The shape of a new topic by the worker's keys under a prefix; `partitions` where they do not set a number."""
     settings: dict[str, Any] = prefixed(raw, prefix)
     for name in _NO_SETTINGS:
         settings.pop(name, None)

@@ -54,10 +54,10 @@ def read_offsets(worker: Worker, name: str, config: Mapping[str, str]) -> list[O
 
 
 def alter_offsets(worker: Worker, name: str, config: Mapping[str, str], entries: Sequence[OffsetEntry]) -> str:
-    """Change offsets; None forgets one. The connector must be stopped. Returns what to tell the user.
+    """Change offsets; None removes one. The connector must be stopped. Returns a message for the user.
 
     Raises:
-        BadRequestError: they are not of the right form, or the connector refuses them.
+        BadRequestError: their form is wrong, or the connector refuses them.
         HerderError: they could not be changed.
     """
     resolved = {**worker.resolved(config).values, "name": name}
@@ -82,7 +82,7 @@ def alter_offsets(worker: Worker, name: str, config: Mapping[str, str], entries:
 
 
 def reset_offsets(worker: Worker, name: str, config: Mapping[str, str]) -> str:
-    """Forget all offsets. The connector must be stopped. Returns and raises as `alter_offsets` does."""
+    """Remove all offsets. The connector must be stopped. Returns and raises as `alter_offsets` does."""
     resolved = {**worker.resolved(config).values, "name": name}
     ref = connector_plugin(worker.plugins, resolved)
     if ref.kind is PluginKind.SOURCE:
@@ -102,7 +102,7 @@ def reset_offsets(worker: Worker, name: str, config: Mapping[str, str]) -> str:
 
 
 def parse_sink_offsets(entries: Sequence[OffsetEntry]) -> dict[TopicPartition, int | None]:
-    """Offsets of Kafka from the form of KIP-875; numbers may be written as text. Raises BadRequestError."""
+    """Kafka's offsets from the form of KIP-875; numbers may be strings. Raises BadRequestError."""
     offsets: dict[TopicPartition, int | None] = {}
     for entry in entries:
         if TOPIC not in entry.partition or PARTITION not in entry.partition:
@@ -127,7 +127,7 @@ def parse_sink_offsets(entries: Sequence[OffsetEntry]) -> dict[TopicPartition, i
 
 
 def _plain(what: str, fields: Mapping[str, Any]) -> None:
-    """Kafka Connect stores only such offsets, and no task could have told of others."""
+    """Kafka Connect stores only flat offsets, and no task could have written others."""
     for field, value in fields.items():
         if isinstance(value, dict | list):
             raise BadRequestError(
@@ -159,8 +159,9 @@ def _beginnings(
 ) -> dict[TopicPartition, int | None]:
     """Where a connector begins that has no offsets.
 
-    An engine that keeps its position elsewhere takes what is in the group for the user's request, and must find one:
-    that nothing is there may mean only that the group's offsets were too old.
+    An engine that keeps its position elsewhere reads the group's offsets as a request of the user, and must find one:
+    if
+    there is none, the group's offsets may merely have expired.
     """
     ends = TopicEnds(worker.raw, config, sorted({partition.topic for partition in partitions}))
     settings = task_client_settings("consumer", worker.raw, of_questions(config)).librdkafka
@@ -171,9 +172,9 @@ def _beginnings(
 def _ask(
     worker: Worker, ref: PluginRef, name: str, config: Mapping[str, str], offsets: Sequence[Any]
 ) -> tuple[bool, bool]:
-    """What the connector says to it: True when it knows about these offsets, False when it was not asked to.
+    """The connector's answer: True when it accepts these offsets, False when it was not asked.
 
-    And whether its engine keeps the position elsewhere than in the group.
+    And whether its engine keeps the position outside of the group.
     """
     try:
         request = messages.AlterOffsets(
@@ -186,7 +187,7 @@ def _ask(
 
 
 def _change_group(name: str, what: str, change: Callable[[], None]) -> None:
-    """Change a group's offsets once its last member has left: the tasks of a connector just stopped may be at it."""
+    """Change a group's offsets once its last member has left: tasks that just stopped may still be in it."""
     deadline = time.monotonic() + _LEAVING_S
     while True:
         try:

@@ -13,7 +13,7 @@ from connect.herder.pool import Pool
 
 
 class PeerRequests:
-    """The leader's answers: see `rest.internal_requests.InternalRequests`. Safe to use from many threads.
+    """Answers requests of other workers: see `rest.internal_requests.InternalRequests`. Safe to use from many threads.
 
     Args:
         pool: see `Pool`.
@@ -28,7 +28,7 @@ class PeerRequests:
         self._fencing = fencing
 
     def session_key(self) -> bytes | None:
-        """The key that the leader handed out to sign requests between workers; None while there is none."""
+        """The leader's key for requests between workers; None while there is none."""
         key = self._pool.state.session_key
         return None if key is None else key.key
 
@@ -42,7 +42,7 @@ class PeerRequests:
         self._leader.check_signature(body, headers)
 
     def put_task_configs(self, connector: str, body: bytes, headers: Mapping[str, str]) -> Future[None]:
-        """A follower's connector cut its work: `POST /connectors/{name}/tasks`."""
+        """A follower's connector has new task configurations: `POST /connectors/{name}/tasks`."""
         cut_for = headers.get(CUT_FOR)
 
         def put() -> None:

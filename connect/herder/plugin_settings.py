@@ -1,4 +1,4 @@
-"""What may be written into a plug-in's configuration (KIP-769), asked of the plug-in in its host process."""
+"""The definitions of a plug-in's settings (KIP-769), read in its host process."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def plugin_settings(worker: Worker, name: str, version: str | None = None) -> li
 
     Args:
         name: as for `Plugins.find`.
-        version: which of it: a version, a range, None or "latest".
+        version: a version, a range, None or "latest".
 
     Raises:
         NotFoundError: there is no such plug-in.
-        BadRequestError: it is not here in such a version, or there is no such range.
+        BadRequestError: no such version is installed, or the range is invalid.
         HerderError: it cannot be loaded.
     """
     ref = _find(worker, name, version)
@@ -47,7 +47,7 @@ def plugin_settings(worker: Worker, name: str, version: str | None = None) -> li
 
 
 def described(hosts: ConnectorHosts, ref: PluginRef, timeout: float) -> list[KeyDefinition]:
-    """The same of a plug-in that was found: its process imports it. Raises ConnectorCallError, also after `timeout`."""
+    """The same for a plug-in that was found: its host imports it. Raises ConnectorCallError, also after `timeout`."""
     request = messages.DescribeSettings(ref.target, ref.folder, ref.kind.value)
     return hosts.call(ref, "", request, timeout, list[KeyDefinition])
 

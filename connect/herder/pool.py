@@ -1,4 +1,4 @@
-"""What the parts of a herder share: the worker that they herd, what is configured, and what of it is this worker's."""
+"""What the parts of a herder share: their worker, what is configured, and what of it the worker owns."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class Pool:
     """A pool of workers, or of one, as this worker sees it.
 
     Attributes:
-        worker: runs what is ours.
+        worker: runs what it owns.
         log: what is configured.
-        member: what is ours.
-        operations: told of what is being done.
+        member: what this worker owns.
+        operations: what is being done.
     """
 
     worker: Worker
@@ -36,13 +36,13 @@ class Pool:
         return self.log.state
 
     def config(self, name: str, unknown: str = "Connector {} not found") -> Mapping[str, str]:
-        """A connector's configuration, as written. Raises NotFoundError with these words."""
+        """A connector's configuration, as written. Raises NotFoundError with this message."""
         config = self.log.state.connectors.get(name)
         if config is None:
             raise NotFoundError(unknown.format(name))
         return config
 
     def owns(self, name: str, number: int | None = None) -> bool:
-        """Whether a connector, or one of its tasks, is this worker's."""
+        """Whether this worker owns a connector, or one of its tasks."""
         owned = self.member.owned
         return name in owned.connectors if number is None else TaskId(name, number) in owned.tasks

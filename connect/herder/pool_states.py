@@ -1,4 +1,4 @@
-"""What this worker tells the pool of its connectors and tasks, and what it reads from what the others told."""
+"""The states of connectors and tasks that this worker publishes to the pool, and those that others published."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _NAMELESS: Final = (
 
 
 class PoolStates:
-    """States of a pool's connectors and tasks, told and read by one of its workers. Safe to use from many threads.
+    """Publishes and reads states of a pool's connectors and tasks. Safe to use from many threads.
 
     Args:
         pool: see `Pool`.
-        later: does something soon, on another thread; raises RuntimeError when the worker ends.
+        later: runs something soon, on another thread; raises RuntimeError when the worker is stopping.
     """
 
     def __init__(self, pool: Pool, later: Callable[[Callable[[], None]], object]) -> None:
@@ -37,7 +37,7 @@ class PoolStates:
         self._said: dict[tuple[str, int | None], ConnectorStatus | TaskStatus] = {}
 
     def put(self, name: str, state: State, trace: str | None = None, restart: RestartNote | None = None) -> None:
-        """Tell how a connector is."""
+        """Publish a connector's state."""
         started = self._worker.connectors.get(name)
         written = self._pool.state.connectors.get(name, {})
         version = started.version if started is not None else plugin_version(self._worker.plugins, written)
@@ -48,24 +48,25 @@ class PoolStates:
     def put_task(
         self, name: str, number: int, state: State, trace: str | None = None, restart: RestartNote | None = None
     ) -> None:
-        """Tell how a task is that has no process."""
+        """Publish the state of a task that has no process."""
         generation = self._generation()
         self._statuses.put(TaskStatus(name, number, state, self._worker.id, trace, generation, None, restart))
 
     def forget(self, name: str, number: int | None = None) -> None:
-        """One of our tasks is no more, or a connector of ours with all its tasks."""
+        """Remove the state of a task of this worker that no longer exists, or of a connector with all its tasks."""
         self._said.pop((name, number), None)
         self._statuses.forget(name, number)
 
     def given_up(self, work: Work) -> None:
-        """Stand by nothing more that was said of this work: it is not ours any longer."""
+        """This worker no longer owns this work, and no longer answers for its states."""
         for key in [*((name, None) for name in work.connectors), *work.tasks]:
             self._said.pop(key, None)
 
     def keep_last_word(self, status: ConnectorStatus | TaskStatus) -> None:
-        """Say again how something of ours is, when a worker says later than we that it has stopped it.
+        """Publish a state of this worker again when another worker publishes UNASSIGNED after it.
 
-        It was frozen or cut off, and does not know yet who has its work. Called with every state that is read.
+        That worker was frozen or cut off, and does not know yet who owns its work. Called with every state that is
+        read.
         """
         task = status.task if isinstance(status, TaskStatus) else None
         key = (status.connector, task)
@@ -81,12 +82,12 @@ class PoolStates:
                 self._later(lambda: self._statuses.put(mine))
 
     def tidy(self) -> None:
-        """Forget what is not there any more, and tell of what nobody can be given: for the leader."""
+        """Remove states of what no longer exists, and publish which connectors cannot be assigned: for the leader."""
         self._forget_deleted()
         self._fail_what_nobody_gets()
 
     def _forget_deleted(self) -> None:
-        """Forget the states of what is not configured any more: its worker may have died before it could."""
+        """Remove states of what is no longer configured: its worker may have died before it could."""
         state = self._pool.state
         for name in self._statuses.connectors():
             if name not in state.connectors:
@@ -97,18 +98,18 @@ class PoolStates:
                         self._statuses.forget(name, task.task)
 
     def _fail_what_nobody_gets(self) -> None:
-        """Tell of connectors that the leader can give to nobody."""
+        """Publish a failure for connectors that no worker can run."""
         for name in self._pool.state.connectors:
             known = self._statuses.connector(name)
             if not can_be_told(name) and (known is None or known.state is not State.FAILED):
                 self.put(name, State.FAILED, _NAMELESS.format(length=len(name.encode(errors="replace"))))
 
     def owner_url(self, name: str, number: int | None = None) -> str | None:
-        """Where the worker of a connector or task is, None where it is this one: statuses name it by its address.
+        """The URL of the worker of a connector or task, None where it is this one: its status has the address.
 
         Raises:
             NotFoundError: there is no such connector or task.
-            NobodyKnownError: nobody has told of it.
+            NobodyKnownError: it has no status.
         """
         self._pool.config(name, "Unknown connector: {}")
         if number is not None and number not in self._pool.state.task_ids(name):
@@ -124,7 +125,7 @@ class PoolStates:
         return f"{scheme}://{status.worker_id}/"
 
     def stopped_workers(self) -> set[str]:
-        """The URLs of workers of which every state is UNASSIGNED: they stopped in good order."""
+        """The URLs of workers of which every state is UNASSIGNED: they have stopped properly."""
         states: dict[str, set[State]] = {}
         for name in self._statuses.connectors():
             found: list[ConnectorStatus | TaskStatus] = [*self._statuses.tasks(name)]

@@ -1,4 +1,4 @@
-"""How often the group was rebalanced, how long that took, and what began it."""
+"""How often the group was rebalanced, how long that took, and why."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CAUSES: Final = ("start", "lost", "configuration", "given_back", "delay", "catch
 
 
 class Place(Protocol):
-    """A worker's place in its group: see `connect.herder.group_member.Role`."""
+    """A worker's role in its group: see `connect.herder.group_member.Role`."""
 
     @property
     def leader_url(self) -> str: ...
@@ -31,11 +31,11 @@ class Place(Protocol):
 
 
 class Rebalances:
-    """The rebalances that this worker takes part in. Safe to use from many threads.
+    """The rebalances of this worker's group. Safe to use from many threads.
 
     Args:
-        role: this worker's place in the group, now.
-        span: over which averages and extremes are.
+        role: this worker's current role in the group.
+        span: the window of averages and extremes.
         clock: monotonic, in seconds.
     """
 
@@ -54,12 +54,12 @@ class Rebalances:
         self._ended: float | None = None
 
     def asked(self, cause: str) -> None:
-        """This worker will have the group rebalanced; the first cause counts until it is."""
+        """This worker requests a rebalance; the first cause counts until it begins."""
         with self._lock:
             self._asked = self._asked or cause
 
     def began(self, cause: str = "member") -> None:
-        """The worker takes part in one. The cause is the one that was asked for, else this."""
+        """A rebalance begins. Its cause is the one that was requested, else this."""
         with self._lock:
             if self._began is None:
                 self._began = self._clock()
@@ -67,7 +67,7 @@ class Rebalances:
                 self._asked = None
 
     def ended(self) -> None:
-        """It has its assignment, and follows it."""
+        """The worker has its assignment."""
         with self._lock:
             now, cause = self._clock(), self._cause
             seconds = 0.0 if self._began is None else now - self._began

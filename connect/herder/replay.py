@@ -1,8 +1,9 @@
-"""Replaying dead letters: into the topic they came from, or straight to their connector.
+"""Replays dead letters: into their original topic, or straight to their connector.
 
 A record is written as it was consumed: key, value (unless it is edited), its own headers, timestamp, and partition as
-long as that exists. The headers of its error are taken off. What was replayed is marked, so that the same question
-asked again does not replay it twice; a crash between writing and marking may.
+long as that exists. The error headers are removed. What was replayed is marked, so that the same request does not
+replay
+it twice; a crash between writing and marking may.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ Target = Literal["topic", "connector"]
 
 
 class Sent(msgspec.Struct):
-    """A dead letter that was replayed, or would be: where it lies, and where it went. `to_offset` once it is there."""
+    """A dead letter that was replayed, or would be: its position and destination. `to_offset` once it is written."""
 
     partition: int
     offset: int
@@ -53,16 +54,16 @@ class Skipped(msgspec.Struct):
 
 
 class Replayed(msgspec.Struct):
-    """What became of a replay.
+    """The result of a replay.
 
     Attributes:
         topic: of the dead letters.
         dry_run: nothing was written.
         replayed: those that were written, or would be.
-        skipped: those that were wanted and not written.
-        marked_before: how many were left out because they were replayed before.
-        complete: whether all that are wanted were looked at; else ask again.
-        warning: what should be known of it; None mostly.
+        skipped: those that matched and were not written.
+        marked_before: the number that was left out because of an earlier replay.
+        complete: whether all that match were processed; else repeat the request.
+        warning: for the user; mostly None.
     """
 
     topic: str
@@ -76,17 +77,17 @@ class Replayed(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayRequest:
-    """What is to be replayed, and how.
+    """What to replay, and how.
 
     Attributes:
-        wanted: which letters.
-        limit: at most so many, the oldest first.
+        wanted: the filter.
+        limit: the maximum number, oldest first.
         to: into the topic where each was consumed, or to the connector, through its first retry topic.
-        into: another topic instead; also for letters without headers.
+        into: another topic instead; also for dead letters without headers.
         put, drop: edits of JSON values: see `connect.herder.edits.edited`.
-        values: by partition and offset, values that take the place of those that lie there.
+        values: new values by partition and offset.
         dry_run: write nothing.
-        again: also those that were replayed before.
+        again: include those that were replayed before.
     """
 
     wanted: Wanted = field(default_factory=Wanted)
@@ -101,10 +102,10 @@ class ReplayRequest:
 
 
 def replay(letters: DeadLetters, request: ReplayRequest) -> Replayed:
-    """Do it. Blocks until all is acknowledged, or the time of `letters` is over.
+    """Replay. Blocks until everything is acknowledged, or the time limit of `letters` is over.
 
     Raises:
-        BadRequestError: the request makes no sense.
+        BadRequestError: the request is contradictory.
         ConnectError: the brokers refuse, or do not answer. What was acknowledged before is marked.
     """
     if not 1 <= request.limit <= MOST_REPLAYED:
@@ -146,11 +147,11 @@ def replay(letters: DeadLetters, request: ReplayRequest) -> Replayed:
 
 
 class _CannotError(ConnectError):
-    """A letter cannot be replayed; the message says why."""
+    """A dead letter cannot be replayed; the message says why."""
 
 
 class _Destination:
-    """Where letters go, and as what."""
+    """Where dead letters are written, and in which form."""
 
     def __init__(self, letters: DeadLetters, request: ReplayRequest) -> None:
         self._letters = letters
@@ -163,7 +164,7 @@ class _Destination:
             self._tier = _first_tier(letters.connector)
 
     def written(self, stored: StoredRecord) -> OutgoingRecord:
-        """What to write for a letter. Raises EditError, _CannotError."""
+        """The record to write for a dead letter. Raises EditError, _CannotError."""
         own, context = ErrorContext.split(stored.headers)
         value = self._value(stored, context)
         if self._tier is not None:
@@ -216,7 +217,7 @@ class _Destination:
 
 
 class _Batch:
-    """Letters that are being written. What is acknowledged is marked, some hundreds at a time."""
+    """Dead letters that are being written. Acknowledged ones are marked, some hundreds at a time."""
 
     def __init__(self, letters: DeadLetters, marks: Marks, writer: Resender | None, done: Replayed) -> None:
         self._letters = letters
@@ -229,13 +230,13 @@ class _Batch:
         return len(self._waiting)
 
     def add(self, stored: StoredRecord, record: OutgoingRecord) -> None:
-        """Write one, with others."""
+        """Write one, together with others."""
         self._waiting.append((Sent(stored.partition, stored.offset, record.topic, record.partition, None), record))
         if len(self._waiting) >= _AT_ONCE:
             self.flush()
 
     def flush(self) -> None:
-        """Write those that wait, and mark them. What a topic refuses together with others is tried alone."""
+        """Write those that wait, and mark them. When a topic refuses several together, each is tried alone."""
         waiting, self._waiting = self._waiting, []
         if self._writer is None:
             self._done.replayed += [sent for sent, _ in waiting]

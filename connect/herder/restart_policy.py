@@ -1,7 +1,7 @@
-"""When something that FAILED is restarted: decided from the kind of its error, what went before, the clock.
+"""When to restart what FAILED: decided from the kind of its error, its history, and the clock.
 
 Pauses grow from the first to the longest as failures follow each other. A run that lasted as long as the longest pause
-ends the row. Restarts are counted over a window; when the budget is used up, it stays FAILED until somebody acts.
+ends the series. Restarts are counted over a window; when the budget is used up, it stays FAILED until a user acts.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from connect.settings.recovery_keys import recovery
 
 
 class Hope(enum.Enum):
-    """What a restart can do about a kind of error."""
+    """What a restart can achieve for a kind of error."""
 
     SOON = enum.auto()
     SLOWLY = enum.auto()  # somebody may fix it elsewhere, but servers lock out who knocks too often
@@ -53,7 +53,7 @@ class RestartPolicy:
 
     @classmethod
     def of(cls, worker: Mapping[str, Any], connector: Mapping[str, Any]) -> RestartPolicy:
-        """What holds for a connector. Raises ConfigError."""
+        """The policy of a connector. Raises ConfigError."""
         options = recovery(worker, connector)
         return cls(
             on=options.restarts,
@@ -71,8 +71,8 @@ class History:
     """The automatic restarts of one connector or task.
 
     Attributes:
-        restarts: their moments, the newest last, as far back as the window reaches.
-        in_a_row: how many of them no long run came after.
+        restarts: their times, newest last, within the window.
+        in_a_row: how many since the last long run.
     """
 
     restarts: tuple[float, ...] = ()
@@ -88,9 +88,9 @@ class Decision:
     """What to do about a failure.
 
     Attributes:
-        delay: seconds until it is restarted; None when it is not.
-        why: why not, or what of; for users.
-        history: what there is to remember.
+        delay: seconds until the restart; None for none.
+        why: why there is none, or what it is for; for users.
+        history: to pass to the next decision.
     """
 
     delay: float | None
@@ -105,7 +105,7 @@ def decide(policy: RestartPolicy, kind: ErrorKind, history: History, now: float,
         policy: of its connector.
         kind: of the error.
         history: its automatic restarts so far.
-        now: seconds on a clock that only goes forward.
+        now: seconds on a monotonic clock.
         chance: a number from 0 to 1, for the jitter.
     """
     recent = tuple(moment for moment in history.restarts if now - moment < policy.window)

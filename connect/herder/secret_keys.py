@@ -1,7 +1,8 @@
-"""Which keys of a connector's configuration are secret, and what may be shown of it.
+"""Which keys of a connector's configuration are secret, and what of it may be shown.
 
-Secret is what a plug-in of the configuration declares as PASSWORD; of keys that nobody declares, those whose name says
-so; and passwords inside of addresses and lists of settings. Variables of config providers are not secrets.
+Secret is what a plug-in of the configuration declares as PASSWORD; undeclared keys whose name suggests it; and
+passwords
+inside of URLs and lists of settings. Variables of config providers are not secrets.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _PROBE: Final = "Qz0secret0Qz"
 
 
 class NamedPlugin(NamedTuple):
-    """A plug-in that a configuration names, and how its keys begin there."""
+    """A plug-in that a configuration names, and the prefix of its keys."""
 
     prefix: str
     name: str
@@ -39,7 +40,7 @@ class Declared(NamedTuple):
     Attributes:
         known: all of them.
         secret: those that are PASSWORD.
-        untold: how keys begin of plug-ins that only a config provider names: any of them may be secret.
+        untold: prefixes of plug-ins whose class is a variable: any of their keys may be secret.
     """
 
     known: frozenset[str]
@@ -47,13 +48,13 @@ class Declared(NamedTuple):
     untold: tuple[str, ...] = ()
 
     def is_secret(self, key: str) -> bool:
-        """Whether its value is not to be shown, whatever it is."""
+        """Whether its value must not be shown, whatever it is."""
         if key in self.secret:
             return True
         return key not in self.known and (names_a_secret(key) or key.startswith(self.untold))
 
     def shown(self, config: Mapping[str, str]) -> dict[str, str]:
-        """A configuration as it may be read."""
+        """A configuration as it may be shown."""
         return {key: shown(value, secret=self.is_secret(key)) for key, value in config.items()}
 
 
@@ -75,12 +76,12 @@ def named_plugins(config: Mapping[str, str]) -> Iterator[NamedPlugin]:
 
 
 def declared(keys: Sequence[KeyDefinition]) -> Declared:
-    """Of one plug-in, from what `plugin_settings` says of it."""
+    """For one plug-in, from its `plugin_settings`."""
     return Declared(frozenset(key.name for key in keys), frozenset(key.name for key in keys if key.type == "PASSWORD"))
 
 
 def together(plugins: Iterable[tuple[NamedPlugin, Declared]]) -> Declared:
-    """Of a whole configuration, from what each of its plug-ins declares."""
+    """For a whole configuration, from the declarations of its plug-ins."""
     known, secret = set(_OF_EVERY_CONNECTOR), set()
     untold = []
     for plugin, own in plugins:
@@ -92,12 +93,12 @@ def together(plugins: Iterable[tuple[NamedPlugin, Declared]]) -> Declared:
 
 
 def refuse_masks(worker: Worker, config: Mapping[str, str]) -> None:
-    """See that no mask stands where a secret belongs: with it the connector could only fail to log in.
+    """Refuse a configuration with a mask in place of a secret: the connector could not log in with it.
 
-    It comes there through a worker of Java, which knows of no masks and stores what was read from one of ours.
+    Masks arrive through Java workers, which do not know them and store what was read from a Python worker.
 
     Args:
-        config: a connector's as it is stored, or as it was when its tasks were cut.
+        config: a connector's as it is stored, or as it was when its task configurations were made.
 
     Raises:
         ConfigError: there is one.

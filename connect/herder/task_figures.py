@@ -1,8 +1,8 @@
-"""Kafka Connect's figures of one task, made by its worker from what the task tells.
+"""Kafka Connect's figures of one task, computed by its worker from the task's reports.
 
-A task of a Java connector tells Kafka Connect's own figures, which are taken as they are. Of all others, totals and
-distributions come from the task's process (`connect.delivery.meter`), at most once a second; rates, averages
-and extremes over the last samples are made here, where the clock goes on also when a task is silent or dead.
+A task of a Java connector reports Kafka Connect's own figures, which are passed on. Other tasks report totals and
+distributions (`connect.delivery.meter`), at most once a second; rates, averages and extremes over the last samples are
+computed here, where the clock continues also when a task is silent or dead.
 """
 
 from __future__ import annotations
@@ -68,11 +68,11 @@ _SEEN: Final = (
 
 
 class TaskFigures:
-    """What is known of one task since its process began. Safe to use from many threads.
+    """The figures of one task since its process began. Safe to use from many threads.
 
     Args:
         kind: "source" or "sink".
-        span: over which rates, averages and extremes are.
+        span: the window of rates, averages and extremes.
         clock: monotonic, in seconds.
     """
 
@@ -92,11 +92,11 @@ class TaskFigures:
 
     @property
     def state(self) -> str:
-        """How the task is, in Kafka's words for metrics: unassigned, running, paused or failed."""
+        """The task's state in Kafka's words for metrics: unassigned, running, paused or failed."""
         return self._state
 
     def entered(self, state: str) -> None:
-        """The task is in this state from now on."""
+        """The task has entered this state."""
         with self._lock:
             now = self._clock()
             if self._state in self._spent:
@@ -104,7 +104,7 @@ class TaskFigures:
             self._state, self._since = state, now
 
     def take(self, told: Iterable[Sample]) -> None:
-        """The task told how these series are now."""
+        """The task reports these values of its series."""
         with self._lock:
             for name, _, labels, value in told:
                 if name == BY_JAVA and not isinstance(value, Buckets):
@@ -119,18 +119,18 @@ class TaskFigures:
 
     @property
     def oldest(self) -> float:
-        """The age of the oldest record lately, in seconds, when it was put or acknowledged; NaN when there was none."""
+        """The age of the oldest recent record, in seconds, when it was put or acknowledged; NaN when there was none."""
         with self._lock:
             return self._window(f"connect_{self._kind}_age_seconds").largest
 
     @property
     def bytes_rate(self) -> float:
-        """Bytes a second lately: of keys and values that a source sent, or of values that a sink consumed."""
+        """Bytes a second, recently: keys and values that a source sent, or values that a sink consumed."""
         with self._lock:
             return self._window(f"connect_{self._kind}_bytes_total").rate
 
     def figures(self) -> Figures:
-        """Everything as it is now."""
+        """All figures, now."""
         with self._lock:
             own = _SOURCE if self._kind == "source" else _SINK
             found: Figures = {_TASK: {"status": self._state, **self._ratios(), **self._sizes(), **self._outcomes()}}

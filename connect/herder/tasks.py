@@ -1,4 +1,4 @@
-"""The tasks that run on this worker: started, paused, stopped, their statuses written and their questions answered."""
+"""The tasks that run on this worker: started, paused, stopped; their statuses written and their requests answered."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ class RunningTask:
         written: the connector's configuration and its own, variables in place.
         progress: the newest report.
         failed: whether it ended with an error.
-        aborting: what is done about the transaction that it left open, once it has ended without a word.
-        given_up: whether others may have begun to run it.
-        state: the one that was told last.
+        aborting: the abort of a transaction that it left open when it died.
+        given_up: whether another worker may already run it.
+        state: the last published one.
         stalled: why it moves nothing although there is work, else None.
         waiter: waits while the task does.
-        figures: what is measured of it.
-        cpu: how much CPU it takes.
+        figures: its measurements.
+        cpu: its CPU.
     """
 
     process: TaskProcess
@@ -78,17 +78,17 @@ class Tasks:
     """All tasks of this worker. Safe to use from many threads; `start` and `stop` of one connector one after another.
 
     Args:
-        supervisor: makes the processes.
+        supervisor: creates the processes.
         stores: of the offsets of sources.
-        statuses: where states go.
+        statuses: where states are published.
         topics: that connectors use.
-        measures: where starts are counted, and into whose registry the tasks' own metrics are merged.
+        measures: counts starts; the tasks' own metrics are merged into its registry.
         worker_id: for statuses.
         generation: of the group, now.
-        remove_member: takes the member of a killed sink task out of its consumer group, so that its partitions need not
+        remove_member: removes the member of a killed sink task from its consumer group, so that its partitions need not
             wait for the session to end.
-        abort: aborts the transaction that a dead task left open, given what tells whether nobody can have come after
-            it. Returns whether there was one.
+        abort: aborts the transaction that a dead task left open, given a function that says whether no newer task can
+            exist. Returns whether there was one.
     """
 
     def __init__(
@@ -124,12 +124,12 @@ class Tasks:
         self._tidying = Background("tidying", _AT_ONCE)
 
     def listen(self, failed: TaskFailed, may_begin: MayBegin) -> None:
-        """Say who is told of tasks that FAILED, and asked whether one may begin; call it before there is one.
+        """Set the listeners; call it before the first task.
 
         Args:
-            failed: told the kind of the error as well: it calls back once with what is to be told of a restart. Must
+            failed: called with a failure and the kind of its error; it calls back once with the plan of a restart. Must
                 not block.
-            may_begin: asked when a task holds its transactional id; raises ConnectError when it is not to run any more.
+            may_begin: called when a task has its transactional id; raises ConnectError when it must not run any more.
         """
         self._failed = failed
         self._may_begin = may_begin
@@ -170,7 +170,7 @@ class Tasks:
             self._measures.started_again(*key, reason)
 
     def stop(self, which: Iterable[tuple[str, int]], graceful: float) -> None:
-        """End tasks, all at once, and wait for it. Those that do not end in time are killed (P11)."""
+        """End tasks in parallel, and wait for them. Those that do not end in time are killed (P11)."""
         with self._lock:
             chosen = [(key, self._running[key]) for key in which if key in self._running]
         for _, task in chosen:
@@ -188,7 +188,7 @@ class Tasks:
             self._measures.registry.forget(task.process.id)
 
     def pause(self, connector: str, *, paused: bool) -> None:
-        """Pause or resume all tasks of a connector. They say themselves when they have."""
+        """Pause or resume all tasks of a connector. They report when they have."""
         for task in self.of(connector).values():
             if paused:
                 task.process.pause()
@@ -206,17 +206,17 @@ class Tasks:
             return sorted(self._running)
 
     def stalled(self) -> dict[tuple[str, int], str]:
-        """The tasks that stand still (P9), and why."""
+        """The tasks that make no progress (P9), and why."""
         with self._lock:
             return {key: task.stalled for key, task in sorted(self._running.items()) if task.stalled is not None}
 
     def loads(self) -> dict[TaskId, float]:
-        """What tasks take, in cores of CPU, as far as that was measured. It waits for nobody: heartbeats go on."""
+        """The CPU of tasks in cores, as far as it was measured. Never blocks: heartbeats depend on it."""
         found = {TaskId(*key): task.cpu.cores for key, task in list(self._running.items()) if not task.failed}
         return {task: cores for task, cores in found.items() if cores is not None}
 
     def close(self, ending: Ending) -> None:
-        """Wait for what is being stored, for a moment: the rest fails when the stores are closed (P11)."""
+        """Wait a moment for offsets that are being stored: the rest fails when the stores are closed (P11)."""
         stored = self._storing.submit(lambda: None)  # all that came before it
         self._storing.shutdown(wait=False)
         self._answering.shutdown(wait=False, cancel_futures=True)
@@ -377,7 +377,7 @@ class Tasks:
             task.send(messages.Stored(question.question, str(error)))
 
     def _abort_left_open(self, task: RunningTask) -> None:
-        """Readers of committed records would wait for the transaction's time-out, and other tasks for their offsets."""
+        """An open transaction blocks readers of committed records and of its offsets until it expires."""
 
         def may_go_on() -> bool:
             return not task.given_up and self._supervisor.lease_until() > now()

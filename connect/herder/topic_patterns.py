@@ -1,7 +1,8 @@
-"""Which topics the pattern of a sink matches (`topics.regex`), for whoever asks in the worker's process.
+"""Which topics the pattern of a sink matches (`topics.regex`), for callers in the worker's process.
 
-A user's pattern may take any time on a name, and Python runs nothing else meanwhile: so it is run in a process that is
-killed when it does not come back. That is not a host of connectors, which others share.
+A user's pattern may take any time on a name, and no other thread of Python runs meanwhile: so it runs in a process that
+is
+killed when it does not return. That is not a connector host, which other connectors share.
 """
 
 from __future__ import annotations
@@ -25,16 +26,16 @@ class _TooLongError(ConnectError):
 
 
 class TopicPatterns:
-    """Runs the patterns. Safe to use from many threads; a process is there from the first question on."""
+    """Runs the patterns. Safe to use from many threads; the process is started on first use."""
 
     def __init__(self) -> None:
         level = logging.getLogger("connect").getEffectiveLevel()
         self._hosts = ConnectorHosts([], level)
 
     def chooser(self, connector: str, pattern: str) -> Callable[[Collection[str]], Collection[str]]:
-        """What chooses among names of topics. For one thread at a time; it asks again when the names are others.
+        """A function that chooses among names of topics. For one thread; it caches the answer until the names change.
 
-        What it returns raises ConnectError: the pattern is none, or takes too long.
+        It raises ConnectError: the pattern is invalid, or takes too long.
         """
         there: frozenset[str] | None = None
         found: list[str] | _TooLongError = []

@@ -1,6 +1,6 @@
-"""The topics that each connector has used since it was made or since they were last reset (KIP-558).
+"""The topics that each connector has used since it was created or they were last reset (KIP-558).
 
-They are kept with the states of connectors and tasks.
+They are stored with the states of connectors and tasks.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class ActiveTopics:
 
     Args:
         worker: its configuration: topic.tracking.enable and topic.tracking.allow.reset.
-        statuses: where they are kept.
+        statuses: where they are stored.
     """
 
     def __init__(self, worker: Config, statuses: MemoryStatusStore) -> None:
@@ -34,7 +34,7 @@ class ActiveTopics:
                 self._statuses.put_topic(connector, topic, task)
 
     def of(self, connector: str) -> list[str]:
-        """The topics of a connector, none where nothing is known of it. ForbiddenError where they are not tracked."""
+        """The topics of a connector, none where nothing is known. ForbiddenError where they are not tracked."""
         if not self._tracked:
             raise ForbiddenError("Topic tracking is disabled.")
         return self._statuses.topics(connector)

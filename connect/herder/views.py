@@ -1,4 +1,4 @@
-"""What users see of a connector, put together from its configuration, its plug-in and its states."""
+"""What users see of a connector, assembled from its configuration, its plug-in and its states."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def connector_plugin(plugins: Plugins, config: Mapping[str, str]) -> PluginRef:
 
 
 def connector_type(plugins: Plugins, config: Mapping[str, str]) -> ConnectorType:
-    """What a connector does, "unknown" where the plug-in is not here."""
+    """Whether it is a source or a sink; unknown where the plug-in is not installed."""
     try:
         return "source" if connector_plugin(plugins, config).kind is PluginKind.SOURCE else "sink"
     except (ConnectError, ValueError):
@@ -40,7 +40,7 @@ def connector_type(plugins: Plugins, config: Mapping[str, str]) -> ConnectorType
 
 
 def plugin_version(plugins: Plugins, config: Mapping[str, str]) -> str | None:
-    """The version of a connector's plug-in, None where the plug-in is not here or says none."""
+    """The version of a connector's plug-in, None where the plug-in is not installed or has none."""
     try:
         return connector_plugin(plugins, config).version
     except (ConnectError, ValueError):
@@ -48,14 +48,14 @@ def plugin_version(plugins: Plugins, config: Mapping[str, str]) -> str | None:
 
 
 def connector_info(plugins: Plugins, name: str, config: Mapping[str, str], tasks: int) -> ConnectorInfo:
-    """A connector as its user made it."""
+    """A connector as its user created it."""
     return ConnectorInfo(name, dict(config), range(tasks), connector_type(plugins, config))
 
 
 def connector_state(
     plugins: Plugins, statuses: MemoryStatusStore, name: str, config: Mapping[str, str]
 ) -> ConnectorState:
-    """How a connector and its tasks are. Raises NotFoundError while nothing is known."""
+    """The status of a connector and its tasks. Raises NotFoundError while nothing is known."""
     connector = statuses.connector(name)
     if connector is None:
         raise NotFoundError(f"No status found for connector {name}")
@@ -63,7 +63,7 @@ def connector_state(
 
 
 def heard(state: ConnectorState, wait: Wait | None, worker_id: str) -> ConnectorState:
-    """The state as far as it is known: while this worker hears nothing of others, their tasks are as they said last."""
+    """The status as far as it is known: while this worker cannot read the others', their last states stand."""
     if wait is None:
         return state
     note = WaitNote(int(wait.since * 1000), f"This worker has no news of it: {wait.why}")
@@ -77,14 +77,14 @@ def heard(state: ConnectorState, wait: Wait | None, worker_id: str) -> Connector
 def as_written(configs: Sequence[Mapping[str, str]], connector: Mapping[str, str]) -> list[dict[str, str]]:
     """Task configurations with the variables that the connector's configuration has under the same keys.
 
-    What config providers filled in for the connector is not for others to read, and is looked up again by each task.
+    Values of config providers are not shown to anybody, and each task looks them up again.
     """
     written = {key: value for key, value in connector.items() if any(variables(value))}
     return [{key: written.get(key, value) for key, value in config.items()} for config in configs]
 
 
 def tasks_max(config: Mapping[str, str]) -> int:
-    """Into how many tasks a connector may cut its work. Raises ConfigError."""
+    """The maximum number of a connector's tasks. Raises ConfigError."""
     try:
         return max(1, int(config.get("tasks.max") or "1"))
     except ValueError:

@@ -1,4 +1,4 @@
-"""A worker: what all herders run on. Configuration, plug-ins, processes, stores, in one place and started in order."""
+"""What all herders run on: configuration, plug-ins, processes and stores, created in one place and started in order."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ _ABORT_S = 5.0
 
 
 class Worker:
-    """Runs connectors and tasks in processes of their own; a herder tells it which.
+    """Runs connectors and tasks in processes of their own; a herder decides which.
 
     Args:
         raw: the worker's properties, providers' values filled in and brokers known.
         config: the same, parsed.
         resolver: fills providers' values into connectors' configurations.
         offsets: of sources. Started and closed with the worker.
-        statuses: where states are kept. The same.
-        member: up to when the worker is certainly the owner of its tasks, and the generation of its group.
+        statuses: where states are stored. The same.
+        member: until when the worker certainly owns its tasks, and the generation of its group.
     """
 
     def __init__(
@@ -89,14 +89,14 @@ class Worker:
 
     @property
     def graceful(self) -> float:
-        """Seconds that all tasks together get to end."""
+        """Seconds that all tasks together have to end."""
         return self.options.graceful
 
     def start(self, listener: HostListener, task_failed: TaskFailed, may_begin: MayBegin) -> None:
-        """Start what watches over processes, and read offsets and states. Call it from the main thread.
+        """Start the process supervisor, and read offsets and states. Call it from the main thread.
 
         Args:
-            listener: told what connectors say of themselves.
+            listener: receives events of connectors.
             task_failed, may_begin: see `Tasks.listen`.
 
         Raises:
@@ -122,13 +122,13 @@ class Worker:
         self.statuses.close(ending.left())
 
     def _level_changed(self, logger: str, level: str) -> None:
-        """Plug-ins log in processes of their own, which are told."""
+        """Plug-ins log in processes of their own, which get the level too."""
         message = messages.SetLevel(logger, level)
         self.supervisor.tell(message)
         self.hosts.tell(message)
 
     def resolved(self, config: Mapping[str, str]) -> Resolved:
-        """A connector's configuration with providers' values filled in; what is secret is hidden from now on.
+        """A connector's configuration with providers' values filled in; from now on logs hide its secrets.
 
         Raises:
             ConfigError: a variable has no value.
@@ -138,7 +138,7 @@ class Worker:
         return found
 
     def looked_up(self, config: Mapping[str, str]) -> Resolved:
-        """The same, where it is only looked at: `Resolved.unresolved` says what has no value."""
+        """The same, for reading only: `Resolved.unresolved` lists variables without a value."""
         found = self.resolver.resolve(config)
         redactor.remember(secrets_of(found))
         return found
@@ -155,7 +155,7 @@ class Worker:
         paused: bool,
         commit: int = -1,
     ) -> messages.TaskSpec:
-        """What a task begins with; its connector need not run here. Configurations have secrets filled in.
+        """What a task starts with; its connector need not run here. Configurations have secrets filled in.
 
         `commit` is the generation of the connector's tasks, see `ConfigState.commits`.
         """
@@ -202,10 +202,10 @@ class Worker:
         return abort_left_open(java, task.transactional_id, _ABORT_S, may_go_on)
 
     def validate(self, ref: PluginRef | None, config: Resolved, timeout: float = 30.0) -> Validation:
-        """Check a connector's configuration in its host process. Raises `ConnectorCallError`."""
+        """Validate a connector's configuration in its host process. Raises `ConnectorCallError`."""
         return self.hosts.validate(ref, self.raw, config.values, config.secret_keys, timeout)
 
 
 def secrets_of(config: Resolved) -> tuple[str, ...]:
-    """The texts of a configuration that came from providers."""
+    """The values of a configuration that came from providers."""
     return tuple(sorted({config.values[key] for key in config.secret_keys if config.values[key]}))

@@ -1,6 +1,6 @@
-"""The herder of one worker, alone or in a pool: answers from what it knows, and has written what users want.
+"""The herder of one worker, alone or in a pool: answers from what it knows, and has users' changes written.
 
-What is written is followed by every worker, each its own part. In a pool the leader writes; the herder knows which
+Every worker follows what is written, each for its own part. In a pool the leader writes; the herder knows which
 requests belong to it, and which to the owner of a connector or task.
 """
 
@@ -51,12 +51,12 @@ class WorkerHerder:
     """One worker's part of herding: a `connect.herder.herder.Herder`. Safe to use from many threads.
 
     Args:
-        worker: runs what is this worker's.
+        worker: runs what it owns.
         log: what is configured.
-        member: what of it is this worker's. Both are started and closed with the herder.
+        member: what of it this worker owns. Both are started and closed with the herder.
 
     Attributes:
-        started: whether `start` has returned: before that nothing is known that could be asked for.
+        started: whether `start` has returned: before that nothing is known.
         peer_requests: what other workers may ask; None where there are none.
 
     Raises:
@@ -81,7 +81,7 @@ class WorkerHerder:
         self.started = False
 
     def start(self) -> None:
-        """Read what is kept, then begin to own. Call it from the main thread. Raises ConnectError."""
+        """Read what is stored, then join the group. Call it from the main thread. Raises ConnectError."""
         self.worker.start(self._assigned, self._assigned.task_failed, self._fencing.confirm)
         self.worker.statuses.listen(self._states.keep_last_word)
         self._pool.log.start(self._follower.follow)
@@ -181,7 +181,7 @@ class WorkerHerder:
         return self._followed(name, written, lambda created: Change(created, self.info(name)))
 
     def run_checked(self, name: str, config: Mapping[str, str], target: TargetState) -> Future[Change]:
-        """Run a connector whose configuration was validated already."""
+        """Run a connector whose configuration was already validated."""
         written = self._changes.put_checked(name, dict(config), target)
         return self._followed(name, written, lambda created: Change(created, self.info(name)))
 
@@ -256,12 +256,12 @@ class WorkerHerder:
         return self._checks.submit(name, fence_and_change)
 
     def _followed(self, name: str, written: Future[T], answer: Callable[[T], R]) -> Future[R]:
-        """Answer when a change is written; and where nobody else could follow it, when it was followed."""
+        """Done when a change is written; without other workers, when it was also followed."""
         return then(written, lambda: answer(written.result()), until=lambda: self._assigned.settled(name))
 
 
 def standalone(raw: Mapping[str, str], config: Config, resolver: Resolver, offsets: OffsetStore) -> WorkerHerder:
-    """A herder that keeps what is configured, and how it is, in memory. See `Worker` for what it takes."""
+    """A herder that keeps configurations and states in memory. See `Worker` for the arguments."""
     log = MemoryConfigLog()
     alone = Alone(log)
     return WorkerHerder(Worker(raw, config, resolver, offsets, MemoryStatusStore(), alone), log, alone)

@@ -1,4 +1,4 @@
-"""All that is measured on a worker, put together when somebody looks: for Prometheus, and for REST by connector."""
+"""All metrics of a worker, collected when they are read: for Prometheus, and for REST by connector."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ _KINDS: Final = {(metric.group, metric.name): metric.kind for metric in KAFKA}
 
 
 class MoreFigures(Protocol):
-    """What else a worker measures: lag, and rebalances in a group."""
+    """Further metrics of a worker: lag, and rebalances in a group."""
 
     def figures(self) -> Figures:
         """Figures of the worker in Kafka's groups."""
 
     def samples(self) -> Iterable[Sample]:
-        """Series of ours."""
+        """Series of this project's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +61,11 @@ class ConnectorMetrics:
 
 
 class WorkerMetrics:
-    """All metrics of a worker. Safe to use from many threads; making the page takes some milliseconds.
+    """All metrics of a worker. Safe to use from many threads; rendering the page takes some milliseconds.
 
     Args:
         worker: which.
-        more: what is measured besides.
+        more: further metrics.
     """
 
     def __init__(self, worker: Worker, *more: MoreFigures) -> None:
@@ -81,12 +81,12 @@ class WorkerMetrics:
 
     @property
     def worker_id(self) -> str:
-        """Of which worker."""
+        """The worker's id."""
         return self._worker.id
 
     @property
     def registry(self) -> Registry:
-        """Where the worker's own are counted."""
+        """The registry of the worker's own metrics."""
         return self._worker.measures.registry
 
     def page(self) -> str:
@@ -151,7 +151,7 @@ class WorkerMetrics:
         }
 
     def _here(self, name: str) -> ConnectorStatus | None:
-        """The status of a connector that is this worker's."""
+        """The status of a connector that this worker owns."""
         status = self._worker.statuses.connector(name)
         ours = status is not None and status.worker_id == self._worker.id and status.state is not State.UNASSIGNED
         return status if ours else None
@@ -187,7 +187,7 @@ class WorkerMetrics:
     # Ours.
 
     def _derived(self) -> Iterator[Sample]:
-        """Series of ours that nobody counts as it goes."""
+        """Series that are computed when they are read."""
         worker = self._worker
         context = {
             _label(key.removeprefix("metrics.context.")): value
@@ -219,7 +219,7 @@ class WorkerMetrics:
             yield Sample("connect_task_pss_bytes", "gauge", labels, pss)
 
     def _use(self, process: TaskProcess) -> tuple[float | None, int | None]:
-        """Seconds of CPU and bytes of memory of a task's process; None of one that is gone."""
+        """Seconds of CPU and bytes of memory of a task's process; None when it is gone."""
         found = None if process.ended.is_set() else processes.look(process.pid)
         if found is None:
             return None, None
@@ -244,7 +244,7 @@ class WorkerMetrics:
 
 
 def _shown(sample: Sample) -> Sample:
-    """What a plug-in writes into a label may be a secret (P8)."""
+    """A plug-in may write a secret into a label (P8)."""
     return sample._replace(labels={name: redactor.redact(value) for name, value in sample.labels.items()})
 
 
@@ -266,7 +266,7 @@ def _label(name: str) -> str:
 
 
 def about_task(plugins: Plugins, spec: TaskSpec, version: str | None) -> dict[str, str]:
-    """The classes and versions of `connector-task-metrics`. What says no version has an empty one."""
+    """The texts of `connector-task-metrics`: classes and versions. A missing version is empty."""
     found = {**about_connector(plugins, spec.connector_config, spec.kind, version)}
     found["task-class"] = spec.config.get("task.class", "")
     found["task-version"] = version or ""

@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 class WorkerQueries:
-    """Answers questions that may take a while. Safe to use from many threads.
+    """Answers requests that may take a while. Safe to use from many threads.
 
     Raises:
         ConnectError: the policy for client overrides cannot be loaded.
@@ -41,11 +41,11 @@ class WorkerQueries:
         self._cluster_id: str | None = None
 
     def submit(self, ask: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Ask something else. Raises RuntimeError after `close`."""
+        """Run another request. Raises RuntimeError after `close`."""
         return self._threads.submit(ask, *args, **kwargs)
 
     def kafka_cluster_id(self) -> str | None:
-        """The id of the Kafka cluster, None while no broker tells it."""
+        """The id of the Kafka cluster, None while no broker answers."""
         from connect.kafka.admin.client import cluster_id
 
         if self._cluster_id is None:
@@ -60,7 +60,7 @@ class WorkerQueries:
         return self._threads.submit(checks.validate, self._worker, self._policy, config)
 
     def refuse_if_wrong(self, name: str, config: Mapping[str, str]) -> None:
-        """Validate, in this thread. Raises BadRequestError with everything that is wrong."""
+        """Validate, on this thread. Raises BadRequestError with all errors."""
         checks.refuse_if_wrong(name, config, checks.validate(self._worker, self._policy, config))
 
     def plugin_settings(self, name: str, version: str | None = None) -> Future[list[KeyDefinition]]:
@@ -93,5 +93,5 @@ class WorkerQueries:
         return answer
 
     def close(self) -> None:
-        """Take no more questions; those that wait are dropped."""
+        """Accept no requests from now on; waiting ones are dropped."""
         self._threads.shutdown(wait=False, cancel_futures=True)
