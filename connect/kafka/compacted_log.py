@@ -1,7 +1,7 @@
-"""A compacted topic as a log that every worker reads: configurations, offsets and states are kept in such logs.
+"""A compacted topic as a log that every worker reads: configurations, offsets and states are stored in such logs.
 
 A record replaces the one before it with the same key; null removes it. Java's workers read and write the same topics:
-keys lie in the partitions where Java's partitioner puts them.
+Java's partitioner decides the partition of a key.
 """
 
 from __future__ import annotations
@@ -52,16 +52,17 @@ class LogRecord(NamedTuple):
 class CompactedLog:
     """Reads a compacted topic from its beginning, forever, and writes to it.
 
-    Records are handed to `on_record` one by one, in order within a partition, by the log's own thread, which is the
-    only one that calls it. What it raises is logged; the log goes on.
+    Records are passed to `on_record` one by one, in order within a partition, on the log's own thread, the only one
+    that
+    calls it. Its errors are logged; the log continues.
 
     Args:
         topic: its name.
-        clients: Java's client settings, as for a worker: brokers, security. Or what gives them for each kind of client.
+        clients: Java's client settings, as for a worker: brokers, security. Or a function of each kind of client.
         shape: see `TopicShape`.
-        on_record: takes each record.
+        on_record: called with each record.
         transactional_id: writes go through transactions of this id; see `claim`.
-        patience: seconds until a record that the brokers do not take is given up; None tries until `close`.
+        patience: seconds until an unacknowledged record is given up; None retries until `close`.
     """
 
     def __init__(
@@ -94,10 +95,10 @@ class CompactedLog:
         self._thread = threading.Thread(target=self._read, name=f"log {topic}", daemon=True)
 
     def start(self, timeout: float = 60) -> None:
-        """Make or check the topic, and read it to its end. Once; when it raises, nothing is left behind.
+        """Create or check the topic, and read it to its end. Once; when it raises, it leaves nothing open.
 
         Raises:
-            ConnectError: it cannot be made, it is not compacted, it cannot be read, or not in time.
+            ConnectError: it cannot be created, it is not compacted, it cannot be read, or not in time.
             NotLetInError: the brokers refuse this client.
         """
         from confluent_kafka import OFFSET_BEGINNING, TopicPartition
@@ -132,17 +133,17 @@ class CompactedLog:
         return None if self._brokers is None else self._brokers.wait
 
     def position(self) -> int:
-        """For a log of one partition: the offset after the last record that was handed out."""
+        """For a log of one partition: the offset after the last record that was passed on."""
         with self._advanced:
             return max(self._ends.values())
 
     def read_to_end(self, timeout: float, *, open_too: bool = False) -> None:
-        """Return when every record that was in the log at the time of the call has been handed out.
+        """Return when every record that was in the log at the time of the call has been passed on.
 
         Args:
             timeout: seconds.
             open_too: wait until the transactions have ended that are open at the moment. Without it a record that was
-                committed behind the beginning of one of them is not waited for.
+                committed after the beginning of one of them is not waited for.
 
         Raises:
             ConnectError: not within the timeout, or the log cannot be read.
@@ -152,7 +153,7 @@ class CompactedLog:
         self.read_to(goal, deadline - time.monotonic())
 
     def read_to(self, goal: Mapping[int, int], timeout: float) -> None:
-        """Return when every record before these offsets, by partition, has been handed out. Raises as `read_to_end`."""
+        """Return when every record before these offsets, by partition, has been passed on. Raises as `read_to_end`."""
         with self._advanced:
             self._advanced.wait_for(
                 lambda: self._failure or self._closing.is_set() or self._reached(goal), max(0, timeout)
@@ -201,14 +202,14 @@ class CompactedLog:
         Args:
             records: keys and values.
             timeout: seconds.
-            unclaimed: they are such as anybody may write, whoever has claimed the log; in no transaction.
+            unclaimed: write outside of a transaction: anybody may write such records, whoever has claimed the log.
 
         Returns:
             for each partition that was written to, the offset after the last of these records; see `read_to`.
 
         Raises:
             ConnectError: the broker refuses, or does not answer in time; then they may or may not be there. With a
-                transactional id it may also be that another writer has claimed the topic; look at `claimed`.
+                transactional id another writer may also have claimed the topic; see `claimed`.
         """
         with self._sending:
             transactional = self._transactional_id is not None and not unclaimed
@@ -238,10 +239,10 @@ class CompactedLog:
         return done
 
     def close(self, within: float = _CLOSE_S) -> None:
-        """Write what is under way, and stop reading. Whoever waits for more is told that it is over.
+        """Finish running writes, and stop reading. Waiting callers get an error.
 
         Args:
-            within: seconds that all of it takes at most.
+            within: the time limit of all this, in seconds.
         """
         deadline = time.monotonic() + within
         if self._sending.acquire(timeout=within):
@@ -288,7 +289,7 @@ class CompactedLog:
         return Producer({**settings, "linger.ms": 0, "logger": client_log})
 
     def _give_up(self) -> None:
-        """Let go of the producer with all that it has not written."""
+        """Abandon the producer with all that it has not written."""
         if self._producer is not None:
             self._producer.purge()
             self._producer.flush(0)

@@ -1,6 +1,6 @@
-"""A control pipe: typed messages over a pair of connected sockets. Sending is safe from any thread, receiving from one.
+"""A control pipe: typed messages over a pair of connected sockets. Sending is thread-safe, receiving is for one thread.
 
-Plug-in code lives at one of its ends, and may write anything: what comes is a message, or `Garbled`, and never larger
+Plug-in code runs at one of its ends and may write anything: what arrives is a message, or `Garbled`, and never larger
 than `LARGEST`.
 """
 
@@ -31,9 +31,9 @@ _NOT_TAKEN = "The other end of the control pipe does not read."
 
 
 def cut(words: str, most: int = MOST) -> str:
-    """The words, fit to be sent; of what is longer its beginning and its end, where a trace has its error.
+    """Text that fits into a message; of a longer one the beginning and the end, where a trace has its error.
 
-    An error may quote all that somebody wanted to write, and what is not text.
+    An error may quote a whole record, and bytes that are not text.
     """
     if len(words) > most:
         half = most // 2
@@ -43,7 +43,7 @@ def cut(words: str, most: int = MOST) -> str:
 
 
 class Garbled(Exception):
-    """What came through a control pipe is not a message: plug-in code wrote to it, or said what cannot be said."""
+    """What arrived on a control pipe is not a message: plug-in code wrote to it."""
 
 
 class Channel:
@@ -75,11 +75,11 @@ class Channel:
         """Send one message. Blocks while the other end does not read and the pipe is full.
 
         Args:
-            message: what to say.
+            message: what to send.
             timeout: seconds that it may block; with 0 it is sent at once or not at all.
 
         Raises:
-            TimeoutError: the pipe did not take it in time. Where it took a part, this end sends nothing more.
+            TimeoutError: the pipe did not take it in time. If a part was sent, this end can send nothing more.
             ConnectError: it is larger than `LARGEST`; nothing was sent.
             OSError: the other end is closed.
         """
@@ -110,7 +110,7 @@ class Channel:
                 raise TimeoutError(_NOT_TAKEN) from None
 
     def _has_room(self, deadline: float) -> bool:
-        """Wait until the pipe takes more. Returns whether it does, and the deadline has not come."""
+        """Wait until the pipe accepts more. Returns whether it does before the deadline."""
         if (end := self._socket.fileno()) < 0:
             raise BrokenPipeError("This end of the control pipe is closed.")
         poll = select.poll()  # select() itself knows no file descriptor above 1023
@@ -123,7 +123,7 @@ class Channel:
 
         Raises:
             EOFError: the other end is closed.
-            Garbled: what came is not a message.
+            Garbled: what arrived is not a message.
         """
         while True:
             message = self._take()
@@ -132,11 +132,11 @@ class Channel:
             self._fill()
 
     def receive_ready(self) -> Iterator[AnyMessage]:
-        """The messages that one read brings, after `selectors` said that there is something to read.
+        """The messages of one read, after `selectors` reported that there is something to read.
 
         Raises:
-            EOFError: the other end is closed; messages that came before were yielded first.
-            Garbled: what came is not a message.
+            EOFError: the other end is closed; earlier messages were yielded first.
+            Garbled: what arrived is not a message.
         """
         self._fill()
         while (message := self._take()) is not None:

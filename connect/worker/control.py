@@ -1,6 +1,7 @@
-"""The task's end of its control pipe: what the worker wants, the lease, and questions to the worker.
+"""The task's end of its control pipe: commands of the worker, the lease, and requests to the worker.
 
-One thread reads the pipe and does nothing else, so that a renewal is taken while the task writes. The task's own thread
+One thread reads the pipe and does nothing else, so that a renewal is received while the task writes. The task's own
+thread
 calls everything else here. When the worker is gone the process ends at once.
 """
 
@@ -33,7 +34,7 @@ class Stopping(BaseException):
 
 
 class Control:
-    """What the worker wants of this task."""
+    """Commands of the worker to this task."""
 
     def __init__(self, channel: Channel, lease: Lease, *, paused: bool) -> None:
         self._channel = channel
@@ -51,25 +52,25 @@ class Control:
         self.renewed: Callable[[], None] = lambda: None
 
     def wake_by(self, wake: Callable[[], None]) -> None:
-        """Have this called whenever the worker wants something else, by the reading thread: it must not block."""
+        """Set a function that the reading thread calls at each new command: it must not block."""
         self._wake = wake
 
     def start(self) -> None:
-        """Begin to read the pipe."""
+        """Start the reading thread."""
         threading.Thread(target=self._read, name="control", daemon=True).start()
 
     # Called by the task's thread.
 
     def check(self) -> None:
-        """Raise `Stopping` when the task is to end."""
+        """Raise `Stopping` when the task has to end."""
         if self.stopping:
             raise Stopping
 
     def await_lease(self) -> None:
-        """Return when a poll, a put or a commit may start: the lease is valid and the task is not to end.
+        """Return when a poll, a put or a commit may start: the lease is valid and the task need not end.
 
         Raises:
-            Stopping: it is to end.
+            Stopping: it has to end.
         """
         if self.stopping:
             raise Stopping
@@ -80,7 +81,7 @@ class Control:
         self.set_activity("")
 
     def set_activity(self, what: str) -> None:
-        """The task's thread begins something that may take long."""
+        """The task's thread begins a call that may take long."""
         self.activity = (what, time.monotonic())
 
     def holds_lease(self) -> bool:
@@ -88,14 +89,14 @@ class Control:
         return self._lease.valid()
 
     def lease_until(self) -> float:
-        """Up to which moment of the boot-time clock the lease is valid, as far as is known now."""
+        """The moment of the boot-time clock until which the lease is valid, as far as is known now."""
         return self._lease.until
 
     def wait(self, seconds: float) -> None:
-        """Wait this long, or until the worker wants something else.
+        """Wait this long, or until the next command.
 
         Raises:
-            Stopping: the task is to end.
+            Stopping: the task has to end.
         """
         with self._changed:
             paused = self.paused
@@ -103,18 +104,18 @@ class Control:
         self.check()
 
     def sleep(self, seconds: float) -> None:
-        """Wait this long, whatever else the worker wants, but raise `Stopping` at once."""
+        """Wait this long, whatever the worker commands, but raise `Stopping` at once."""
         with self._changed:
             self._changed.wait_for(lambda: self.stopping, seconds)
         self.check()
 
     def pause_for(self, seconds: float) -> None:
-        """Wait this long, and then for the lease, before something is tried again. Raises `Stopping`."""
+        """Wait this long, and then for the lease, before a retry. Raises `Stopping`."""
         self.sleep(seconds)
         self.await_lease()
 
     def send(self, message: messages.Message) -> None:
-        """Tell the worker."""
+        """Send a message to the worker."""
         self._channel.send(message)
 
     def ask_offsets(self, partitions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any] | None]:
@@ -142,10 +143,10 @@ class Control:
         self._answer(question, timeout)
 
     def ask_offset_keys(self, partitions: Sequence[Mapping[str, Any]]) -> list[list[bytes]]:
-        """Under which keys offsets of these source partitions are to be written.
+        """The keys of the offsets topic for these source partitions.
 
         Raises:
-            ConnectError: the worker could not say; or the task is to end, and it did not say soon.
+            ConnectError: the worker could not answer; or the task has to end, and it did not answer soon.
         """
         question = self._question()
         self.send(messages.AskOffsetKeys(question, [dict(partition) for partition in partitions]))
@@ -154,17 +155,17 @@ class Control:
         return answer.keys
 
     def ask_to_begin(self) -> None:
-        """Return when the worker confirms that this task is the one that is to run.
+        """Return when the worker confirms that this task is the current one.
 
         Raises:
-            ConnectError: it is not, any more; or the task is to end.
+            ConnectError: a newer one exists; or the task has to end.
         """
         question = self._question()
         self.send(messages.AskToBegin(question))
         self._answer(question, timeout=None, until_stop=True)
 
     def tell_offsets(self, entries: Sequence[tuple[dict[str, Any], dict[str, Any] | None]]) -> None:
-        """Have the worker store offsets besides, without waiting for it."""
+        """Have the worker store offsets as well, without waiting for it."""
         self.send(messages.StoreOffsets(next(self._questions), list(entries)))
 
     def _question(self) -> int:

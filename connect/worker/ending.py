@@ -1,4 +1,4 @@
-"""The end of a task: every step is taken, whatever became of those before it, and each trouble is told once."""
+"""The end of a task: every step runs, whether earlier ones failed or not, and each error is reported once."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from connect.errors import ConnectError
 
 
 def take_all(steps: Iterable[Callable[[], object]], log: logging.Logger, report: Callable[[], object]) -> None:
-    """Take each step, then report, then log what failed: a line, with a trace where it says nothing of itself.
+    """Run each step, then report, then log what failed: a line, with a trace where the error has no message.
 
-    To be called in the `finally` of what a task does: what it ends with is told by its worker, and not here as well. A
-    target that cannot be reached says so at each step.
+    For the `finally` of a task's run: the error that ends the task is reported by its worker, and not logged here too.
+    A
+    target that cannot be reached fails every step with the same words.
     """
     told = _words(sys.exc_info()[1])
     errors: list[Exception] = []
@@ -33,7 +34,7 @@ def take_all(steps: Iterable[Callable[[], object]], log: logging.Logger, report:
 
 
 def _words(error: BaseException | None) -> set[str]:
-    """What an error says, and what it was caused by."""
+    """The message of an error, and of its cause."""
     found: set[str] = set()
     while error is not None and str(error) not in found:
         found.add(str(error))

@@ -1,6 +1,6 @@
-"""The loop of a task that an engine runs: watches it, passes on what the worker wants, reports its progress.
+"""The loop of a task that an engine runs: watches it, passes on the worker's commands, reports its progress.
 
-The engine moves the records (see `connect.api.engine`); this process holds the lease for it and answers for it.
+The engine moves the records (see `connect.api.engine`); this process holds the lease for it and is responsible for it.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class EngineLoop(Loop):
     """Runs one engine's task. See `Loop`.
 
     Args:
-        task: made, with its context set, not started.
+        task: created, with its context set, not started.
         control, report: see `Loop`.
     """
 

@@ -1,7 +1,7 @@
-"""Lets a process die with its parent, even while it is blocked in C with the interpreter held (P3).
+"""Ends a process with its parent, even while it is blocked in C with the interpreter lock held (P3).
 
 Linux sends the signal (prctl PR_SET_PDEATHSIG): worker -> fork server -> task, so no thread of the task has to run. A
-reaper process would have to be guarded itself. The signal is bound to the parent's thread that made the child: the
+reaper process would need a guard itself. The signal is bound to the thread of the parent that created the child: the
 fork server is started by a thread that lives as long as the worker.
 """
 
@@ -18,7 +18,7 @@ _PR_SET_PDEATHSIG = 1
 def die_with(parent: int) -> None:
     """Have this process killed when `parent`, its parent process, dies.
 
-    Ends it at once when that has happened already.
+    Ends it at once when that has already happened.
     """
     if sys.platform == "linux":
         libc = ctypes.CDLL(None, use_errno=True)
@@ -29,7 +29,7 @@ def die_with(parent: int) -> None:
 
 
 def die_with_server() -> None:
-    """In a process that a fork server made: die with that server, which dies with the worker."""
+    """In a process that a fork server created: die with that server, which dies with the worker."""
     preloaded = sys.modules.get("connect.worker.preload")
     if preloaded is not None:
         die_with(preloaded.SERVER_PID)

@@ -1,7 +1,7 @@
-"""The process that connectors of one plug-in share: validates, starts, cuts into task configurations, stops.
+"""The process that connectors of one plug-in share: it validates, starts and stops them, and configures tasks.
 
-Calls are answered one after another, in the order in which they came. A connector that hangs blocks its neighbours only
-until the worker gives up on it, kills this process and gives the neighbours another one.
+Calls are answered one after another, in order of arrival. A connector that hangs blocks its neighbours only until the
+worker gives up on it, kills this process and starts another one for the neighbours.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ log = logging.getLogger("connect.worker.host")
 
 
 class HostSpec(msgspec.Struct, frozen=True):
-    """All that a host process needs to begin.
+    """All that a host process needs to start.
 
     Attributes:
-        plugin_path: folders in which converters and transformations are looked up for validation.
+        plugin_path: folders with converters and transformations for validation.
         log_level: of its loggers.
         log_levels: see `TaskSpec`.
     """
@@ -62,7 +62,7 @@ def main(spec: bytes, end: socket.socket) -> None:
 
 
 class Host:
-    """Connectors by name, and the calls on them. `run` is the main thread's; another one reads the pipe."""
+    """Connectors by name, and the calls on them. `run` is for the main thread; another one reads the pipe."""
 
     def __init__(self, spec: HostSpec, channel: Channel) -> None:
         self._channel = channel
@@ -199,7 +199,7 @@ class Host:
         return cut(self._redactor.redact(summary)), cut(self._redactor.redact(trace))
 
     def tell(self, message: messages.Message) -> None:
-        """Tell the worker."""
+        """Send a message to the worker."""
         self._channel.send(message)
 
 

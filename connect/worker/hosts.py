@@ -1,4 +1,4 @@
-"""The worker's side of connector host processes: makes them, calls them, gives up on those that hang (P6)."""
+"""The worker's side of connector host processes: starts them, calls them, gives up on those that hang (P6)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ConnectorCallError(ConnectError):
     """A connector's method failed, hung, or its process died.
 
     Attributes:
-        trace: all that is known, without secrets.
+        trace: the whole error, without secrets.
         kind: of the error.
     """
 
@@ -45,26 +45,26 @@ class ConnectorCallError(ConnectError):
 
 
 class HostListener(Protocol):
-    """Told what connectors say of themselves. Called from the host's reading thread."""
+    """Receives events of connectors. Called on the host's reading thread."""
 
     def reconfigure(self, connector: str) -> None:
         """The connector wants its task configurations recomputed."""
 
     def connector_failed(self, connector: str, summary: str, trace: str, kind: ErrorKind) -> None:
-        """The connector raised an error by itself, or its own process died under it."""
+        """The connector raised an error outside of a call, or its own process died."""
 
     def connector_lost(self, connector: str) -> None:
-        """The process that the connector shared is gone, by another one's fault or nobody knows whose.
+        """The process that the connector shared has died, because of another connector or for an unknown reason.
 
-        It will get a process of its own when it is started again.
+        It gets a process of its own when it is started again.
         """
 
     def source_offsets(self, connector: str, partitions: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any] | None]:
-        """Stored offsets, for a connector that asks."""
+        """Stored offsets, for a connector that requests them."""
 
 
 class ConnectorHosts:
-    """One host process for each plug-in, and for each connector that once hung or crashed one of its own.
+    """One host process for each plug-in, and one for each connector that once hung or crashed its own.
 
     Args:
         plugin_path: folders of plug-ins.
@@ -80,7 +80,7 @@ class ConnectorHosts:
         self._lock = threading.Lock()
 
     def listen(self, listener: HostListener) -> None:
-        """Tell this one what connectors say; call it before there is one."""
+        """Set the listener; call it before the first connector."""
         self._listener = listener
 
     def validate(
@@ -98,7 +98,7 @@ class ConnectorHosts:
     def call(
         self, ref: PluginRef | None, connector: str, request: messages.Request, timeout: float, answer: type[T]
     ) -> T:
-        """Have something done in the process of a connector, and wait for the answer, which is of this type.
+        """Call something in the process of a connector, and wait for the result, which is of this type.
 
         Raises:
             ConnectorCallError: it raised, it took longer than `timeout` seconds, or its process died.
@@ -122,14 +122,14 @@ class ConnectorHosts:
             ) from None
 
     def tell(self, message: messages.Message) -> None:
-        """Tell all hosts that run."""
+        """Send a message to all running hosts."""
         with self._lock:
             hosts = list(self._hosts.values())
         for host in hosts:
             host.tell(message)
 
     def abandon(self, connector: str) -> None:
-        """Wait no longer for a connector: if a call of it is under way its process is killed, and the call fails."""
+        """Give up waiting for a connector: if a call on it is running, its process is killed, and the call fails."""
         with self._lock:
             busy = [host for host in self._hosts.values() if connector in host.calls]
         for host in busy:
@@ -188,7 +188,7 @@ class ConnectorHosts:
 
 
 class _Nobody:
-    """Listens where no connector runs."""
+    """The listener of hosts without connectors."""
 
     def reconfigure(self, connector: str) -> None: ...
 

@@ -1,7 +1,7 @@
 """The lease that a task holds while its worker owns it (P3).
 
 The worker renews it over the control pipe only while its membership of the group is live. No poll, put or commit starts
-without it. Both sides read the same clock of this machine, which no one can set back and which goes on while the
+without it. Both sides read the same clock of this machine, which nobody can set back and which continues while the
 machine sleeps.
 """
 
@@ -19,7 +19,7 @@ def now() -> float:
 
 
 class Lease:
-    """The task's side. `renew` is called by the thread that reads the control pipe, the rest by the task's own."""
+    """The task's side. The thread that reads the control pipe calls `renew`, the task's own thread the rest."""
 
     def __init__(self, until: float) -> None:
         self._until = until
@@ -33,7 +33,7 @@ class Lease:
 
     @property
     def until(self) -> float:
-        """Up to which moment of `now()` work may start."""
+        """The moment of `now()` until which work may start."""
         return self._until
 
     def valid(self) -> bool:
@@ -41,6 +41,6 @@ class Lease:
         return now() < self._until
 
     def wait(self, seconds: float) -> bool:
-        """Wait until the lease is valid, at most so long. Returns whether it is."""
+        """Wait until the lease is valid, for at most this long. Returns whether it is."""
         with self._renewed:
             return self._renewed.wait_for(self.valid, seconds)

@@ -1,4 +1,4 @@
-"""What the loops of all tasks have in common: the order of their calls, pauses, the end, and what a watchdog sees."""
+"""What the loops of all tasks share: the order of their calls, pauses, the end, and the view of the watchdog."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ __connect_loop__ = True  # see `connect.worker.watchdog.LOOP`
 
 
 class Loop(ABC):
-    """Runs one task in its process, from one thread. A watchdog looks at it from another.
+    """Runs one task in its process, on one thread. A watchdog observes it from another.
 
     In this order:
 
-        _start -> (_may_go_on -> _pause or _resume, where the worker wants it -> _turn)* -> _last_steps
+        _start -> (_may_go_on -> _pause or _resume, when the worker commands it -> _turn)* -> _last_steps
 
     Args:
-        control: what the worker wants.
-        report: counts for the worker; it asks `measure` for what is not counted as it goes.
+        control: commands of the worker.
+        report: counts for the worker; it calls `measure` for what is not counted continuously.
     """
 
     log: ClassVar[logging.Logger]
@@ -42,7 +42,7 @@ class Loop(ABC):
         report.measure = self.measure
 
     def run(self, started: Callable[[bool], None]) -> None:
-        """Run until the worker wants the task to end. Raises what ends the task otherwise.
+        """Run until the worker ends the task. Raises any other error that ends it.
 
         Args:
             started: called once the task has started, with whether it is paused.
@@ -64,27 +64,27 @@ class Loop(ABC):
 
     @abstractmethod
     def _start(self) -> bool:
-        """Start the task. Returns whether it is paused, as far as the worker was told; `_paused` is set by then."""
+        """Start the task. Returns whether it is paused, as far as the worker knows; `_paused` is set by then."""
 
     @abstractmethod
     def _turn(self) -> None:
-        """Move one batch, or wait a while; raises Stopping, or what the task fails with."""
+        """Move one batch, or wait a while; raises Stopping, or the error that fails the task."""
 
     @abstractmethod
     def _pause(self) -> bool:
-        """Move nothing more. Returns whether that is so; else the loop calls `_tell_pause` as soon as it is."""
+        """Stop moving records. Returns whether nothing moves; else the loop calls `_tell_pause` once it is so."""
 
     @abstractmethod
     def _resume(self) -> bool:
-        """Go on. Returns whether the worker is to be told."""
+        """Continue. Returns whether the worker should be told."""
 
     @abstractmethod
     def _last_steps(self) -> Sequence[Callable[[], object]]:
-        """What is to be done at the end, each whatever became of the others, also when `_start` failed."""
+        """The last steps of the task; each runs even if others, or `_start`, failed."""
 
     @abstractmethod
     def measure(self, report: ProgressReport) -> None:
-        """Fill in what is not counted as it goes."""
+        """Fill in what is not counted continuously."""
 
     def _may_go_on(self) -> None:
         """Return when the task may work: it holds its lease (P3). Raises Stopping."""
@@ -106,7 +106,7 @@ class Loop(ABC):
     # Offsets that cannot be stored or committed now.
 
     def _offsets_failed(self, problem: str) -> None:
-        """They are tried again next time."""
+        """A failed store or commit of offsets: it is tried again next time."""
         self._failing = self._failing or (time.monotonic(), problem)
         self._waiter_for_offsets.waits(problem, what=self.offsets_wait)
 

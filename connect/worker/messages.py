@@ -1,4 +1,4 @@
-"""What a worker and its task and connector processes say to each other over their control pipes. Data never does.
+"""The messages between a worker and its task and connector processes, over their control pipes. Records never go there.
 
 Each message is a msgspec struct, sent as msgpack with its name as tag.
 """
@@ -18,29 +18,29 @@ class Message(msgspec.Struct, frozen=True, tag=True):
 
 
 class TaskSpec(Message, frozen=True):
-    """All that a task process needs to begin.
+    """All that a task process needs to start.
 
     Attributes:
         connector: its name.
         task: its number.
         kind: "source" or "sink".
         connector_class: "module:Class" of the connector, which knows the class of its tasks.
-        folder: the plug-in's folder, None when it is installed.
+        folder: the plug-in's folder, None when it is installed as a package.
         config: the task's configuration, secrets filled in.
         connector_config: the connector's, secrets filled in: converters, transformations, client overrides.
         worker_config: the worker's.
         plugin_path: folders for converters and transformations.
-        secrets: texts that no log may show.
-        paused: whether to begin paused.
+        secrets: texts that must not appear in logs.
+        paused: whether to start paused.
         lease_until: see `connect.worker.lease`.
         log_level: of the task's loggers.
         log_levels: of single loggers, set while the worker runs; in order.
         stalled_after: seconds without progress after which the task counts as stalled; 0 for never.
-        restart_stalled: whether it is ended then.
+        restart_stalled: whether a stalled task is ended.
         offsets_topic: where a source task writes its offsets itself; None leaves it to the worker.
-        own_offsets: whether that topic is the connector's own. The worker keeps the shared one besides.
+        own_offsets: whether that topic is the connector's own. The worker then writes to the shared one as well.
         transactional_id: of a source task that delivers exactly once.
-        commit: which generation of the connector's tasks it belongs to; see `ConfigState.commits`.
+        commit: the generation of the connector's tasks that it belongs to; see `ConfigState.commits`.
     """
 
     connector: str
@@ -66,7 +66,7 @@ class TaskSpec(Message, frozen=True):
 
     @property
     def id(self) -> str:
-        """The task as logs name it."""
+        """The task's name in logs."""
         return f"{self.connector}-{self.task}"
 
 
@@ -84,11 +84,11 @@ class Pause(Message, frozen=True):
 
 
 class Resume(Message, frozen=True):
-    """Go on after `Pause`."""
+    """Continue after `Pause`."""
 
 
 class SetLevel(Message, frozen=True):
-    """Log a logger, and those below it, at this level from now on. To connectors' host processes too."""
+    """Set the level of a logger and those below it. Goes to connectors' host processes too."""
 
     logger: str
     level: str
@@ -99,7 +99,7 @@ class Stop(Message, frozen=True):
 
 
 class Offsets(Message, frozen=True):
-    """The answer to `AskOffsets`: one entry for each partition asked for."""
+    """The answer to `AskOffsets`: one entry for each requested partition."""
 
     question: int
     offsets: list[dict[str, Any] | None]
@@ -107,7 +107,7 @@ class Offsets(Message, frozen=True):
 
 
 class OffsetKeys(Message, frozen=True):
-    """The answer to `AskOffsetKeys`: for each partition the keys under which its offset is to be written."""
+    """The answer to `AskOffsetKeys`: for each partition its keys in the offsets topic."""
 
     question: int
     keys: list[list[bytes]]
@@ -115,7 +115,7 @@ class OffsetKeys(Message, frozen=True):
 
 
 class Stored(Message, frozen=True):
-    """The answer to `StoreOffsets`: durable, or why not. And to `AskToBegin`: None lets it."""
+    """The answer to `StoreOffsets`: durable, or why not. And to `AskToBegin`: None means yes."""
 
     question: int
     error: str | None = None
@@ -129,7 +129,7 @@ class Running(Message, frozen=True):
 
     Attributes:
         paused: whether it is.
-        version: of its connector's class, as it was loaded: its file may have changed since the worker started.
+        version: of its connector's class as loaded: its file may have changed since the worker started.
     """
 
     paused: bool = False
@@ -137,7 +137,7 @@ class Running(Message, frozen=True):
 
 
 class Paused(Message, frozen=True):
-    """The task honours a pause (True) or has gone on (False)."""
+    """The task has paused (True) or resumed (False)."""
 
     paused: bool
 
@@ -157,11 +157,11 @@ class Failed(Message, frozen=True):
 
 
 class Stopped(Message, frozen=True):
-    """The task has ended as it should."""
+    """The task has ended as commanded."""
 
 
 class AskOffsets(Message, frozen=True):
-    """Which offsets are stored for these source partitions? A connector's host names the connector."""
+    """Request for the stored offsets of these source partitions. A connector's host names the connector."""
 
     question: int
     partitions: list[dict[str, Any]]
@@ -169,14 +169,14 @@ class AskOffsets(Message, frozen=True):
 
 
 class AskOffsetKeys(Message, frozen=True):
-    """Under which keys are offsets of these source partitions to be written?"""
+    """Request for the keys of these source partitions in the offsets topic."""
 
     question: int
     partitions: list[dict[str, Any]]
 
 
 class AskToBegin(Message, frozen=True):
-    """The task holds its transactional id. Is it still the one that is to run? (Whoever comes later holds it then.)"""
+    """The task holds its transactional id. Is it still the current one? (A later one would hold the id.)"""
 
     question: int
 
@@ -189,7 +189,7 @@ class StoreOffsets(Message, frozen=True):
 
 
 class Membership(Message, frozen=True):
-    """A sink task's consumer joins its group: unless it says `LeftGroup` in the end, the worker removes this member.
+    """A sink task's consumer joins its group: unless `LeftGroup` follows in the end, the worker removes this member.
 
     Attributes:
         member_id: its id; empty where it has a name, and no answer yet.
@@ -224,13 +224,13 @@ class Progress(Message, frozen=True):
 
 
 class Stalled(Message, frozen=True):
-    """The task moves nothing although there is work: why, and where its thread is. Empty when it goes on."""
+    """The task moves nothing although there is work: why, and where its thread is. Empty when it continues."""
 
     trace: str
 
 
 class Waiting(Message, frozen=True):
-    """The task waits for something that is away, or, without `why`, goes on.
+    """The task waits for something that is unavailable, or, without `why`, continues.
 
     Attributes:
         since, why, what: see `connect.telemetry.outages.Wait`.
@@ -242,7 +242,7 @@ class Waiting(Message, frozen=True):
 
 
 class Alive(Message, frozen=True):
-    """Said now and then by the thread that reads the pipe, whatever the task does.
+    """Sent regularly by the thread that reads the pipe, whatever the task does.
 
     Attributes:
         cpu: seconds of CPU time that the process has used.
@@ -271,7 +271,7 @@ class Log(Message, frozen=True):
 
 
 class Validate(Message, frozen=True, tag="validate"):
-    """Check a configuration, of which these keys have secrets of config providers: answered with a `Validation`."""
+    """Validate a configuration, of which these keys have secrets of config providers: answered with a `Validation`."""
 
     worker: dict[str, str]
     config: dict[str, str]
@@ -279,14 +279,14 @@ class Validate(Message, frozen=True, tag="validate"):
 
 
 class Match(Message, frozen=True, tag="matching"):
-    """Which of these names match a pattern of Java's? Answered with them."""
+    """Which of these names match a Java pattern? Answered with them."""
 
     pattern: str
     names: list[str]
 
 
 class StartConnector(Message, frozen=True, tag="start"):
-    """Make a connector of the class `target` and start it: answered with a `ConnectorStarted`. No log shows secrets."""
+    """Create a connector of the class `target` and start it: answered with a `ConnectorStarted`."""
 
     target: str
     folder: str | None
@@ -296,17 +296,17 @@ class StartConnector(Message, frozen=True, tag="start"):
 
 
 class CutTasks(Message, frozen=True, tag="task_configs"):
-    """Have it cut its work: answered with the configurations of its tasks."""
+    """Request its task configurations: answered with them."""
 
     max_tasks: int
 
 
 class StopConnector(Message, frozen=True, tag="stop"):
-    """Stop it and forget it. Harmless where it does not run."""
+    """Stop it and forget it. Does nothing where it does not run."""
 
 
 class AlterOffsets(Message, frozen=True, tag="alter_offsets"):
-    """Ask a connector, made for this alone, about new offsets: answered with a `CheckedOffsets`.
+    """Ask a connector, created only for this, about new offsets: answered with a `CheckedOffsets`.
 
     `offsets` are pairs: of a source partition, or topic and partition, and its offset.
     """
@@ -319,7 +319,7 @@ class AlterOffsets(Message, frozen=True, tag="alter_offsets"):
 
 
 class DescribeSettings(Message, frozen=True, tag="settings"):
-    """What may be written into a plug-in's configuration? Answered with a `KeyDefinition` for each key."""
+    """Request for the definitions of a plug-in's settings: answered with a `KeyDefinition` for each key."""
 
     target: str
     folder: str | None
@@ -330,7 +330,7 @@ Request = Validate | Match | StartConnector | CutTasks | StopConnector | AlterOf
 
 
 class ConnectorStarted(msgspec.Struct, frozen=True):
-    """The class of its tasks, "module:Class"; its own version; its engine, and whether that spreads the work itself."""
+    """The class of its tasks, "module:Class"; its version; its engine, and whether that distributes the work itself."""
 
     task_class: str
     version: str | None
@@ -339,9 +339,9 @@ class ConnectorStarted(msgspec.Struct, frozen=True):
 
 
 class CheckedOffsets(msgspec.Struct, frozen=True):
-    """Whether the connector says that it can go on from there (True), or does not look.
+    """Whether the connector confirms that it can continue from there (True), or does not check.
 
-    And whether its engine keeps the position of a sink elsewhere than in its group.
+    And whether its engine keeps the position of a sink outside of its group.
     """
 
     checked: bool
@@ -349,7 +349,7 @@ class CheckedOffsets(msgspec.Struct, frozen=True):
 
 
 class Call(Message, frozen=True):
-    """Do something with, or for, a connector."""
+    """A call on a connector, or on its behalf."""
 
     question: int
     connector: str
@@ -357,7 +357,7 @@ class Call(Message, frozen=True):
 
 
 class Answer(Message, frozen=True):
-    """What a call returned, or how it failed."""
+    """The result of a call, or its error."""
 
     question: int
     result: Any = None
@@ -367,13 +367,13 @@ class Answer(Message, frozen=True):
 
 
 class Reconfigure(Message, frozen=True):
-    """A connector asks for its task configurations to be recomputed."""
+    """A connector requests that its task configurations are recomputed."""
 
     connector: str
 
 
 class ConnectorFailed(Message, frozen=True):
-    """A connector raised an error from a thread of its own."""
+    """A connector raised an error on a thread of its own."""
 
     connector: str
     summary: str

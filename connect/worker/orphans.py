@@ -1,7 +1,7 @@
-"""Takes in processes whose parents ended before them, and sees them off.
+"""Adopts processes whose parents end before them, and waits for their end.
 
-Fork servers, JVMs and brokers outlive who started them by a moment. They then belong to the first process of the
-machine, which in a container may reap them late or never. A program that is done only when all is gone adopts them.
+Fork servers, JVMs and brokers outlive their starters by a moment. They then belong to the first process of the machine,
+which in a container may reap them late or never. A program that is done only when all are gone adopts them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def adopt() -> None:
 
 
 def wait_for(child: subprocess.Popen[bytes]) -> int:
-    """The exit code of a child; who is adopted and ends before it is reaped at once, and does not stay as a zombie."""
+    """The exit code of a child; adopted processes that end before it are reaped at once, and do not stay as zombies."""
     while True:
         ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)  # looks, and takes nothing
         if ended is not None and ended.si_pid == child.pid:

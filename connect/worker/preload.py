@@ -1,6 +1,6 @@
-"""Imported by the fork server before it forks: what many tasks need is loaded once and shared. No client is made here.
+"""Imported by the fork server before it forks: modules that many tasks need are loaded once. No client is created here.
 
-Its names are also how a forked process knows its server.
+Its names are also how a forked process recognises its server.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""Starts processes from a fork server that has the runtime loaded already (16-55 ms each, most memory shared).
+"""Starts processes from a fork server that has loaded the runtime (16-55 ms each, most memory shared).
 
 The server is multiprocessing's. Its `Process` is not used: that would run the worker's main module again in every
 child. The fork server is started by the worker's main thread and dies with it; so do its children (see `guard`).
@@ -64,17 +64,17 @@ class ChildProcess:
         return not _readable(self.gone, 0)
 
     def kill(self) -> None:
-        """End it at once. Harmless when it has ended. Not after `reap`."""
+        """End it at once. Does nothing when it has ended. Not after `reap`."""
         try:
             signal.pidfd_send_signal(self.gone, signal.SIGKILL)
         except ProcessLookupError:
             pass
 
     def reap(self) -> int:
-        """Wait for its end, and release what it held here.
+        """Wait for its end, and release its resources here.
 
         Returns:
-            the exit code; -n after signal n; 255 when the fork server is gone and nobody knows.
+            the exit code; -n after signal n; 255 when the fork server is gone and the code is unknown.
         """
         try:
             code: int = forkserver.read_signed(self.sentinel)
@@ -95,9 +95,9 @@ def _readable(fd: int, milliseconds: int | None) -> bool:
 
 
 def _fork(start: bytes, end: int) -> tuple[int, int, int]:
-    """Have the fork server make a process. Returns its id, its sentinel and the descriptor that tells when it is gone.
+    """Have the fork server create a process. Returns its id, its sentinel and the descriptor that signals its end.
 
-    The process waits for `start`, so it cannot run anything, or end, before we know it.
+    The process waits for `start`, so it cannot run anything, or end, before its id is known here.
     """
     deadline = time.monotonic() + _SERVER_GONE_S
     while True:

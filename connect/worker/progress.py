@@ -1,4 +1,4 @@
-"""What a task has done, told to its worker once a second, if it has done anything."""
+"""What a task has done, reported to its worker once a second, if it has done anything."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ _QUIET_S = 5.0
 
 
 class ProgressReport:
-    """Counts of one task. Called from the task's thread.
+    """Counts of one task. Called on the task's thread.
 
     Args:
         control: to the worker.
-        registry: of this process; what changed in it is told too.
+        registry: of this process; its changes are reported too.
         labels: of the task's metrics.
 
     Attributes:
-        measure: called before something is told, to fill in what is not counted as it goes; set by the task's loop.
+        measure: called before each report, to fill in what is not counted continuously; set by the task's loop.
         registry, labels: see there.
         read: records polled from the source, or consumed.
-        records: records acknowledged by the broker, or taken by the sink task.
+        records: records acknowledged by the broker, or accepted by the sink task.
         lag: records that wait; -1 unknown.
         errors: records given up.
     """
@@ -48,7 +48,7 @@ class ProgressReport:
         self._look_again = 0.0
 
     def used(self, topics: Column[str]) -> None:
-        """Records of these topics were read or written: tell the worker of those that are new."""
+        """Records of these topics were read or written: report the new ones to the worker."""
         if not len(topics):
             return
         new = ({topics[0]} if topics.constant else set(topics)) - self._topics
@@ -57,13 +57,13 @@ class ProgressReport:
             self._control.send(UsedTopics(sorted(new)))
 
     def tell_if_due(self) -> None:
-        """Tell the worker, at most once a second."""
+        """Report to the worker, at most once a second."""
         now = time.monotonic()
         if now >= self._due and (self.read != self._quiet_since or now >= self._look_again):
             self.tell()
 
     def tell(self) -> None:
-        """Tell the worker now. What it knows already is not told again: an idle task is silent."""
+        """Report to the worker now. Only changes are sent: an idle task is silent."""
         self._due = time.monotonic() + _EVERY_S
         self.measure(self)
         counts = (self.records, self.read, self.lag, self.errors)

@@ -1,6 +1,6 @@
-"""Sends the log of a child process to its worker, which writes all of it in one place. Redacted before it leaves.
+"""Sends the log of a child process to its worker, which writes all of it in one place. Secrets are removed before.
 
-A plug-in logs what it likes, and as much: what is longer than anybody reads is cut on its way.
+A plug-in may log any amount: very long messages are cut before they are sent.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def send_logs(channel: Channel, redactor: Redactor, level: int, changes: Iterabl
 
 
 def write_log(message: Log, about: str) -> None:
-    """In the worker: write what a child process logged, as being about this connector or task."""
+    """In the worker: write what a child process logged, attributed to this connector or task."""
     level = max(0, min(message.level, logging.CRITICAL))  # each logger remembers every level that it was asked about
     record = logging.LogRecord(message.logger[:_NAME], level, "", 0, cut(message.text), None, None)
     if 0 <= message.created < _NO_TIME:
@@ -61,7 +61,7 @@ def write_log(message: Log, about: str) -> None:
 
 
 def _logger(name: str) -> logging.Logger:
-    """The logger of this name. Loggers stay for good: once there are many, the next one above it that there is."""
+    """The logger of this name. Loggers are never freed: once there are many, the nearest existing parent."""
     known = logging.root.manager.loggerDict
     if len(known) < _LOGGERS:
         return logging.getLogger(name)

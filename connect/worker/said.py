@@ -1,4 +1,4 @@
-"""What a task's process tells its worker is bounded, and sound: plug-in code lives in it, and may say anything."""
+"""Bounds and checks what a task's process sends to its worker: plug-in code runs there and may send anything."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _NO_TIME = 1e12
 
 
 class Asked:
-    """The questions of one task that are not answered yet. Safe to use from several threads.
+    """Requests of one task that are not answered yet. Safe to use from several threads.
 
     Args:
-        most: bytes of questions that may be open.
+        most: the maximum of bytes of open requests.
     """
 
     def __init__(self, most: int) -> None:
@@ -43,27 +43,27 @@ class Asked:
         self._lock = threading.Lock()
 
     def takes(self, question: int, size: int) -> bool:
-        """A question came. Returns whether it may be answered."""
+        """A request arrived. Returns whether it may be answered."""
         with self._lock:
             self._open[question] = self._open.get(question, 0) + size
             self._total += size
             return self._total <= self._most
 
     def answered(self, question: int) -> None:
-        """It was."""
+        """A request was answered."""
         with self._lock:
             self._total -= self._open.pop(question, 0)
 
 
 class Said:
-    """What one task tells of itself."""
+    """Checks the messages of one task."""
 
     def __init__(self) -> None:
         self._series: set[tuple[str, tuple[tuple[str, str], ...]]] = set()
         self._topics: set[str] = set()
 
     def fit(self, message: messages.AnyMessage) -> messages.AnyMessage | None:
-        """The message as it can be kept and shown; None for one that says nothing of this world."""
+        """The message in a form that can be stored and shown; None for one with impossible content."""
         match message:
             case messages.Failed(summary, trace, kind):
                 return messages.Failed(cut(summary), cut(trace), kind)

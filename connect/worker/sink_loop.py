@@ -1,7 +1,8 @@
 """The loop of a sink task: consume, convert, transform, put, commit.
 
-A batch's offsets are committed only when the task said that they are durable (P1). A batch that `put` refused for now
-is held and handed in again, while the consumer stays in its group with all partitions paused.
+A batch's offsets are committed only when the task has said that they are durable (P1). A batch that `put` refused for
+now
+is held and put again, while the consumer stays in its group with all partitions paused.
 """
 
 from __future__ import annotations
@@ -143,7 +144,7 @@ class SinkLoop(Loop):
             self._deliver(NO_RECORDS)
 
     def _next_put(self) -> float:
-        """When the next put comes at the latest, on the monotonic clock."""
+        """The latest time of the next put, on the monotonic clock."""
         return min(self._put_due, self._delivery.put_by)
 
     def _deliver(self, batch: SinkBatch) -> None:
@@ -231,7 +232,7 @@ class SinkLoop(Loop):
         self._delivery.committed({p: offsets.committed.get(p, 0) for p in offsets.given})
 
     def _settled(self) -> bool:
-        """Whether all that went to error topics is durable. If not, offsets are committed next time."""
+        """Whether everything for error topics is durable. If not, offsets are committed next time."""
         if self._delivery.settled(_SETTLE_S):
             return True
         self._offsets_failed("The broker has not yet acknowledged records that failed.")
@@ -240,7 +241,7 @@ class SinkLoop(Loop):
     # The consumer's listener.
 
     def assigned(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int] | None:
-        """Open partitions; begin where the task's target says, if it does."""
+        """Open partitions; begin at the position that the task's target knows, if it does."""
         self._control.set_activity("")  # the task's own work, in the consumer's poll
         known = self._task.open(partitions)
         self._offsets.known({p: offset for p, offset in (known or {}).items() if p in partitions})
@@ -257,7 +258,7 @@ class SinkLoop(Loop):
             self.lost(partitions)
 
     def lost(self, partitions: Sequence[TopicPartition]) -> None:
-        """Close partitions and forget what was taken of them."""
+        """Close partitions and forget their offsets."""
         self._control.set_activity("")
         self.partitions.went(partitions)
         if self._held is not None:

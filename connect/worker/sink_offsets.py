@@ -1,4 +1,4 @@
-"""Where a sink task is in each of its partitions: what it was given, and what of that is committed. Pure."""
+"""The offsets of a sink task in each of its partitions: what it was given, and what of that is committed. No I/O."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from connect.data.record import TopicPartition
 
 
 class SinkOffsets:
-    """The offsets of one task's partitions, each one after the last record that is meant.
+    """The offsets of one task's partitions, each one after the last record in question.
 
     Attributes:
-        given: up to where the task has taken everything.
-        committed: what was committed since the partitions are ours.
+        given: up to here the task has accepted everything.
+        committed: the last commit since the partitions were assigned.
     """
 
     def __init__(self) -> None:
@@ -23,32 +23,32 @@ class SinkOffsets:
         self._first: dict[TopicPartition, int] = {}  # where the first record of each partition was
 
     def consumed(self, batch: SinkBatch, positions: dict[TopicPartition, int]) -> None:
-        """A batch is in hand; the consumer goes on from these positions."""
+        """A batch was consumed; the consumer continues at these positions."""
         self._after = positions
         if not positions.keys() <= self._first.keys():
             self._first = {**batch.first_offsets(), **self._first}
 
     def nothing_in_hand(self) -> None:
-        """What is put next are not records."""
+        """The next put has no records."""
         self._after = {}
 
     def taken(self) -> None:
-        """The task has taken the batch in hand."""
+        """The task has accepted the batch."""
         self.given.update(self._after)
 
     def known(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """The target has all up to here."""
+        """The target has everything up to here."""
         self.given.update(offsets)
 
     def rewound(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """The task wants to go on from here."""
+        """The task rewinds to here."""
         self.given.update(offsets)
         self._after.update(offsets)  # it may come out of the `put` that takes the batch in hand
         for partition in offsets:
             self.committed.pop(partition, None)
 
     def forget(self, partitions: Iterable[TopicPartition]) -> None:
-        """These are not ours any more."""
+        """These partitions are no longer assigned."""
         for partition in partitions:
             for offsets in (self.given, self.committed, self._after, self._first):
                 offsets.pop(partition, None)
@@ -61,7 +61,7 @@ class SinkOffsets:
     def to_commit(
         self, given: Mapping[TopicPartition, int], durable: Mapping[TopicPartition, int]
     ) -> dict[TopicPartition, int]:
-        """What is new of what the task says is durable, and was given to it."""
+        """What the task reports as durable, was given, and is not committed yet."""
         return {
             partition: min(offset, given[partition])
             for partition, offset in durable.items()
@@ -69,7 +69,7 @@ class SinkOffsets:
         }
 
     def uncommitted(self) -> list[int]:
-        """How many offsets of each partition the task was given and has not committed."""
+        """The number of offsets of each partition that the task was given and has not committed."""
         after = {**self.given, **self._after}
         return [
             max(0, offset - self.committed.get(partition, self._first.get(partition, offset)))

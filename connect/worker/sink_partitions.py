@@ -1,4 +1,4 @@
-"""The partitions of a sink task: which it has of its group's, and which of them are consumed."""
+"""The partitions of a sink task: those assigned by its group, and which of them are consumed."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from connect.worker.sink_offsets import SinkOffsets
 
 
 class SinkPartitions:
-    """What one task's consumer has. For the task it is the `connect.delivery.context.PartitionOwner`.
+    """The partitions of one task's consumer. For the task it is the `connect.delivery.context.PartitionOwner`.
 
-    A partition is consumed unless the task has paused it or the loop lets nothing be consumed.
+    A partition is consumed unless the task has paused it or the loop has paused all.
     """
 
     def __init__(self, control: Control, offsets: SinkOffsets) -> None:
@@ -64,7 +64,7 @@ class SinkPartitions:
     # What the loop wants.
 
     def consume(self, wanted: bool) -> None:
-        """Have partitions consumed, but for those that the task has paused; or none."""
+        """Consume partitions, except those that the task has paused; or none."""
         self._consuming = wanted
         if wanted:
             self._consume(self.assignment)
@@ -78,25 +78,25 @@ class SinkPartitions:
     # What the group wants.
 
     def came(self, partitions: Sequence[TopicPartition]) -> None:
-        """They are the task's from now on."""
+        """Partitions were assigned."""
         if not self._consuming:
             self.consumer.pause(partitions)
         self.tell_membership()
 
     def went(self, partitions: Sequence[TopicPartition]) -> None:
-        """They are somebody else's."""
+        """Partitions belong to another member now."""
         self._offsets.forget(partitions)
         self.paused_by_task.difference_update(partitions)
 
     def leave(self) -> None:
-        """Give all back."""
+        """Give all partitions back."""
         if self.there:
             self.tell_membership()  # it may be joining, and have to stay
             if self.consumer.close():
                 self._control.send(LeftGroup())
 
     def tell_membership(self) -> None:
-        """Tell the worker of the task's member of the group as soon as there is one."""
+        """Report the task's member of the group to the worker as soon as there is one."""
         consumer = self.consumer
         member = consumer.member_id or ("" if consumer.instance_id else None)
         if member is not None and member != self._member:

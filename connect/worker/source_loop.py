@@ -1,4 +1,4 @@
-"""The loop of a source task: poll, transform, convert, send; `connect.delivery.source` says when records count."""
+"""The loop of a source task: poll, transform, convert, send; `connect.delivery.source` decides when records count."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ class SourceLoop(Loop):
     """Runs one source task in its process, see `Loop`.
 
     Args:
-        task: made, with its context set, not started.
+        task: created, with its context set, not started.
         config: the task's configuration.
         chain: what the output runs; closed at the end.
-        open_output: called once, before the task starts, with what the output tells of what it does.
+        open_output: called once, before the task starts, with callbacks for the output's results.
         control, report: see `Loop`.
         graceful: seconds that the worker waits for the end before it kills.
     """
@@ -109,7 +109,7 @@ class SourceLoop(Loop):
             self._control.wait(self._idle(output, began))
 
     def _idle(self, output: Output, polled_at: float) -> float:
-        """How long to wait now, after a poll that brought nothing."""
+        """How long to wait after a poll without records."""
         now = time.monotonic()
         pause = min(max(_IDLE_S[0], (now - self._moved_at) * _IDLE_SHARE), _IDLE_S[1])
         if output.has_unfinished:

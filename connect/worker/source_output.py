@@ -1,4 +1,4 @@
-"""Opens the output of a source task as its specification asks for it: acknowledged, or in transactions (KIP-618).
+"""Opens the output of a source task by its specification: acknowledged, or in transactions (KIP-618).
 
 Offsets are stored by the task's worker, by a producer of the task's own, or in the transactions.
 """
@@ -39,15 +39,15 @@ _LONGEST_TIMEOUT_MS: Final = 900_000
 
 
 class OpenOutput:
-    """What a source task's loop opens its output with.
+    """Opens the output of a source task's loop.
 
     Args:
         task: its specification.
-        control: what the worker wants.
-        worker: how its worker runs tasks.
+        control: commands of the worker.
+        worker: the worker's configuration.
 
     Attributes:
-        transaction: how the task says where transactions end, if it does.
+        transaction: how the task defines transaction boundaries, if it does.
 
     Raises:
         ConfigError: a key of the connector is wrong.
@@ -74,7 +74,7 @@ class OpenOutput:
         """Open the output, with the task's transactional id claimed where it has one.
 
         Raises:
-            Stopping: the task is not the one that is to run, any more.
+            Stopping: a newer task exists.
             ConnectError: the brokers refuse.
         """
         task, control, boundary = self._task, self._control, self._boundary
@@ -107,9 +107,9 @@ class OpenOutput:
         return TopicMaker(admin.librdkafka, plan, self._control.pause_for, keys)
 
     def _claim(self, producer: TransactionalProducer) -> None:
-        """Take the transactional id, and see that the task is still the one that is to run.
+        """Claim the transactional id, then check that the task is still the current one.
 
-        Others may have come after it meanwhile: it has to leave without having read or written anything.
+        If a newer one exists, this one has to leave before it reads or writes anything.
         """
         producer.claim()
         try:
@@ -119,7 +119,7 @@ class OpenOutput:
             raise Stopping from error
 
     def _store(self) -> Callable[[Entries], None]:
-        """What makes offsets durable where there are no transactions. It raises ConnectError after a while."""
+        """What makes offsets durable without transactions. It raises ConnectError after a while."""
         task, control, timeout = self._task, self._control, self._store_timeout
         if task.offsets_topic is None:
             return lambda entries: control.store_offsets(entries, timeout)
@@ -139,7 +139,7 @@ class OpenOutput:
         return store
 
     def _tell_offsets(self) -> Callable[[Positions], None]:
-        """What tells the worker now and then of offsets in a connector's own topic."""
+        """A function that regularly reports offsets in a connector's own topic to the worker."""
         if not self._task.own_offsets:
             return lambda _: None
         control, interval = self._control, self._interval

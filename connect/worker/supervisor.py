@@ -1,6 +1,6 @@
-"""Watches over task processes: renews their leases, passes their messages on, kills those that do not end in time.
+"""Supervises task processes: renews their leases, passes their messages on, kills those that do not end in time.
 
-One thread looks after all tasks of a worker. What it calls must not block: a lease that is not renewed stops a task.
+One thread serves all tasks of a worker. What it calls must not block: a lease that is not renewed stops a task.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _ANSWERS = (messages.Offsets, messages.OffsetKeys, messages.Stored)
 
 
 class TaskListener(Protocol):
-    """Told what a task says, from the supervisor's thread. Must not block."""
+    """Receives messages of a task, on the supervisor's thread. Must not block."""
 
     def task_said(self, task: TaskProcess, message: messages.AnyMessage) -> None:
         """The task sent this."""
@@ -53,20 +53,20 @@ class TaskListener(Protocol):
 
         Args:
             task: which.
-            error: None when it ended as it was told to, else one line.
+            error: None when it ended as commanded, else one line.
             trace: all that is known of the error.
         """
 
 
 class TaskProcess:
-    """One task, seen from its worker. What reads or judges it is called from the supervisor's thread.
+    """One task, seen from its worker. Methods that read or judge it are called on the supervisor's thread.
 
     Attributes:
         spec: what it was started with.
         child: its process.
         started: when, by `now()`.
         ended: set when the process is gone and its listener knows.
-        kill_at: when it is killed unless it has ended, on the monotonic clock; None while it is not to end.
+        kill_at: when it is killed unless it has ended, on the monotonic clock; None while it need not end.
     """
 
     def __init__(self, spec: messages.TaskSpec, child: ChildProcess, listener: TaskListener) -> None:
@@ -93,26 +93,26 @@ class TaskProcess:
 
     @property
     def pid(self) -> int:
-        """Of its process."""
+        """The process id."""
         return self.child.pid
 
     @property
     def ended_by_itself(self) -> bool:
-        """Whether it said that it ends, with nothing left open."""
+        """Whether it reported its end, with nothing left open."""
         return self._stopped
 
     @property
     def abandoned_member(self) -> messages.Membership | None:
-        """The consumer group member of a sink task, as long as it has not left; after its end the one left behind."""
+        """The consumer group member of a sink task, until it has left; after its end the one left behind."""
         return self._membership
 
     @property
     def failure(self) -> ErrorKind:
-        """The kind of error that it ended with, once it has ended with one."""
+        """The kind of error that it ended with, if any."""
         return ErrorKind.CRASH if self._failure is None else self._failure.kind
 
     def send(self, message: messages.Message) -> None:
-        """Tell the task. A task that is gone is noticed elsewhere; one that does not listen is ended.
+        """Send a message. A process that is gone is noticed elsewhere; one that does not read is ended.
 
         Raises:
             ConnectError: the message is too large, see `Channel.send`.
@@ -127,25 +127,25 @@ class TaskProcess:
             pass
 
     def offer(self, message: messages.Message, within: float = 0) -> None:
-        """Tell the task if it can be told in so many seconds: by default at once."""
+        """Send a message to the task if that takes at most this many seconds: by default at once."""
         with contextlib.suppress(OSError):
             self.child.channel.send(message, within)
 
     def pause(self) -> None:
-        """Ask it to move nothing until `resume`."""
+        """Pause the task until `resume`."""
         self.send(messages.Pause())
 
     def resume(self) -> None:
-        """Let it go on."""
+        """Let the task continue."""
         self.send(messages.Resume())
 
     def ends_within(self, graceful: float) -> None:
-        """It is being asked to end, and gets so many seconds for that."""
+        """The task was asked to end, and has this many seconds for it."""
         self._stopping = True
         self.kill_at = time.monotonic() + graceful
 
     def fail(self, summary: str, trace: str, kind: ErrorKind = ErrorKind.STALLED) -> None:
-        """End its process at once: it FAILED for this reason, unless it did for another before."""
+        """End its process at once: it FAILED for this reason, unless it has already failed for another."""
         self._failure = self._failure or messages.Failed(summary, trace, kind)
         self.child.kill()
 
@@ -155,16 +155,16 @@ class TaskProcess:
         self.child.kill()
 
     def kill_if_late(self, moment: float) -> None:
-        """End its process when the time that it had to end is over."""
+        """End its process when its time to end is over."""
         if self.kill_at is not None and moment >= self.kill_at:
             self.kill_at = None
             log.warning("%s did not stop in time; the worker kills it", self.id)
             self.kill()
 
     def renew(self, until: float, lease: float) -> None:
-        """Let it work until then, and tell its listener if it has not spoken since it was let before, for long enough.
+        """Extend its lease, and tell its listener if it has been silent for too long since an earlier renewal.
 
-        A process in which no thread runs says nothing (P9): the interpreter is held by C, or it was stopped.
+        A process in which no thread runs is silent (P9): C code holds the interpreter lock, or it was stopped.
         """
         moment = time.monotonic()
         if until <= now():
@@ -179,7 +179,7 @@ class TaskProcess:
         self.offer(messages.Renew(until))
 
     def read(self) -> bool:
-        """Take what it says. Returns whether it can say more."""
+        """Read its messages. Returns whether more may come."""
         try:
             for message in self.child.channel.receive_ready():
                 with _surviving(self):
@@ -192,7 +192,7 @@ class TaskProcess:
         return True
 
     def bury(self) -> None:
-        """Reap its process, which is gone, and tell how it ended."""
+        """Reap its process, which is gone, and report how it ended."""
         code = self.child.reap()
         with _surviving(self):
             self._listener.task_ended(self, *self._outcome(code))
@@ -240,12 +240,12 @@ class TaskProcess:
 
 
 class Supervisor:
-    """Looks after task processes.
+    """Supervises task processes.
 
     Args:
         lease: how long a renewal holds, in seconds.
-        entitled_until: up to when, by `now()`, this worker is certainly the owner of its tasks (its membership of the
-            group). No lease goes beyond it.
+        entitled_until: the moment, by `now()`, until which this worker is certainly the owner of its tasks (its
+            membership of the group). No lease is longer.
     """
 
     def __init__(self, lease: float = 6.0, entitled_until: Callable[[], float] = lambda: math.inf) -> None:
@@ -262,28 +262,28 @@ class Supervisor:
         self._came_by = time.monotonic()
 
     def start(self) -> None:
-        """Start the fork server and the watching thread. Call it from the worker's main thread."""
+        """Start the fork server and the supervising thread. Call it from the worker's main thread."""
         processes.start_server()
         self._thread.start()
 
     def lease_until(self) -> float:
-        """Up to when a task that starts now may work without a renewal."""
+        """The moment until which a task that starts now may work without a renewal."""
         return min(now() + self._lease, self._entitled_until())
 
     def start_task(self, spec: messages.TaskSpec, listener: TaskListener) -> TaskProcess:
         """Start a task in a process of its own. Blocks for some milliseconds, until it is forked.
 
-        Its listener hears nothing before `watch`.
+        Its listener receives nothing before `watch`.
         """
         child = ChildProcess(task_process.main, msgspec.msgpack.encode(spec))
         return TaskProcess(spec, child, listener)
 
     def watch(self, task: TaskProcess) -> None:
-        """Begin to renew its lease and to pass on what it says."""
+        """Begin to renew its lease and to pass on its messages."""
         self._call(lambda: self._watch(task))
 
     def tell(self, message: messages.Message) -> None:
-        """Tell all tasks that run. One that does not read what it is told is left out."""
+        """Send a message to all running tasks. One that does not read is skipped."""
 
         def tell() -> None:
             for task in self._tasks:
@@ -292,13 +292,13 @@ class Supervisor:
         self._call(tell)
 
     def stop_task(self, task: TaskProcess, graceful: float) -> None:
-        """Ask a task to end, and kill it after so many seconds (P11). `task.ended` is set when it has."""
+        """Ask a task to end, and kill it after this many seconds (P11). `task.ended` is set when it has."""
         task.ends_within(graceful)
         self._call(lambda: None)
         task.offer(messages.Stop(), min(graceful, _STOP_S))
 
     def silence(self) -> float:
-        """Seconds since the thread came by, which it does every half of a lease; 0 before `start` and in the end."""
+        """Seconds since the thread's last round, of which there are two in a lease; 0 while it does not run."""
         return 0.0 if self._thread.ident is None or self._closing else time.monotonic() - self._came_by
 
     def close(self) -> None:
@@ -344,7 +344,7 @@ class Supervisor:
         self._selector.register(task.child.sentinel, selectors.EVENT_READ, lambda: self._ends(task))
 
     def _read(self, task: TaskProcess) -> bool:
-        """Take what a task says. Returns whether it can say more."""
+        """Read a task's messages. Returns whether more may come."""
         if task.read():
             return True
         with contextlib.suppress(KeyError):
@@ -371,7 +371,7 @@ class Supervisor:
 
 @contextlib.contextmanager
 def _surviving(task: TaskProcess) -> Iterator[None]:
-    """A mistake of ours about one task must not end the thread that renews the leases of all."""
+    """A bug that concerns one task must not end the thread that renews the leases of all."""
     try:
         yield
     except Exception:

@@ -1,5 +1,4 @@
-"""The process of one task: makes the task, its clients and its chain from the specification, runs the loop, tells how
-it ended.
+"""The process of one task: creates the task, its clients and its chain, runs the loop, reports how it ended.
 
 Nothing of a plug-in is imported before this process has begun, and nothing of it runs anywhere else (P6).
 """
@@ -174,7 +173,7 @@ def _source_loop(
 
 
 def _labels(task: messages.TaskSpec) -> dict[str, str]:
-    """What tells the task's metrics from those of others."""
+    """The labels that identify the task in metrics."""
     return {"connector": task.connector, "task": str(task.task)}
 
 

@@ -1,7 +1,9 @@
-"""Finds that a task waits, or moves nothing although there is work (P9): from the thread that reads the pipe.
+"""Detects that a task waits, or moves nothing although there is work (P9): on the thread that reads the pipe.
 
-It looks whenever the lease is renewed, every three seconds. The task's thread need not take part: it may be what hangs.
-A process in which no thread runs at all (its interpreter is held by C, or it is stopped) is found by its worker.
+It checks whenever the lease is renewed, every three seconds. The task's thread need not take part: it may be what
+hangs.
+A process in which no thread runs at all (C code holds the interpreter lock, or it is stopped) is detected by its
+worker.
 """
 
 from __future__ import annotations
@@ -27,26 +29,26 @@ _ALIVE_S = 60.0
 
 
 class Watched(Protocol):
-    """A loop, as it is seen from another thread: it reads what is there, and neither waits nor changes anything."""
+    """A loop, observed from another thread: reading neither waits nor changes anything."""
 
     def moved(self) -> object:
-        """Something that becomes something else whenever records are taken by the target, or by the broker."""
+        """A value that changes whenever records are accepted by the target, or by the broker."""
 
     def waiting(self) -> str:
         """The work that waits, in words; empty when there is none."""
 
     def failing(self) -> tuple[float, str] | None:
-        """Since when, on the monotonic clock, offsets cannot be stored or committed, and why; None when they can."""
+        """Since when, on the monotonic clock, storing or committing offsets has failed, and why; None when it works."""
 
 
 class Watchdog:
-    """Watches the task's thread, which makes it.
+    """Observes the task's thread, which creates it.
 
     Args:
-        loop: what it runs.
-        control: where it shows signs of life.
-        after: seconds that count as standing still.
-        redact: takes secrets out of a text.
+        loop: what the thread runs.
+        control: the activity that it reports.
+        after: seconds without progress that count as stalled.
+        redact: removes secrets from a text.
         outages: what is waited for in this process.
     """
 
@@ -71,7 +73,7 @@ class Watchdog:
         self._alive_due = 0.0
 
     def look(self) -> None:
-        """See how the task does, and tell the worker when that has changed."""
+        """Check the task, and tell the worker when its condition has changed."""
         self._look_at_wait()
         now = time.monotonic()
         found = self._verdict(now)
@@ -124,7 +126,7 @@ class Watchdog:
         return f"{words} The task's thread is here (most recent call last):\n{stack}"
 
     def _call(self) -> str:
-        """What the loop has called and waits for, by name."""
+        """The call of the loop that has not returned, by name."""
         called: FrameType | None = None
         frame = sys._current_frames().get(self._thread)
         while frame is not None and LOOP not in frame.f_globals:

@@ -1,1 +1,1 @@
-"""Questions to brokers beside records, and changes of topics and groups."""
+"""Administration: what brokers know beside records, and changes of topics and groups."""

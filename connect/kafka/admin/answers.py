@@ -1,4 +1,4 @@
-"""What `connect.kafka.admin.client.Admin` takes and gives, and its error. Quick to import, unlike the client."""
+"""The results of `connect.kafka.admin.client.Admin`, and its error. Quick to import, unlike the client."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ NO_ANSWER: Final = "NO_ANSWER"
 
 
 class AdminError(ConnectError):
-    """The brokers refuse what they were asked, or none answered in time.
+    """The brokers refuse a request, or none answered in time.
 
     Attributes:
         code: Kafka's name of the error, such as TOPIC_AUTHORIZATION_FAILED, or `NO_ANSWER`.
         words: what is wrong, a sentence without its full stop.
-        passes: the same question may be answered later.
+        passes: the same request may succeed later.
     """
 
     def __init__(self, code: str, words: str, *, passes: bool) -> None:
@@ -34,8 +34,8 @@ class TopicSetting(NamedTuple):
     """One setting of a topic.
 
     Attributes:
-        value: None for one that is not told.
-        is_default: nobody set it, neither for the topic nor for brokers.
+        value: None for a hidden one.
+        is_default: it is set neither for the topic nor for brokers.
         is_own: it was set for this topic.
         is_fixed: it cannot be changed, or is a secret.
     """
@@ -47,7 +47,7 @@ class TopicSetting(NamedTuple):
 
 
 class Committed(NamedTuple):
-    """What a group has committed in a partition: an offset, and the text that stands beside it."""
+    """What a group has committed in a partition: an offset and its metadata."""
 
     offset: int
     metadata: str = ""

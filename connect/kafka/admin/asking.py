@@ -1,7 +1,7 @@
-"""Questions to brokers over kafka-python's connections, asked again until what stands in their way has passed.
+"""Requests to brokers over kafka-python's connections, retried until a transient error has passed.
 
-A leader or a coordinator moved, a broker restarts, a connection is lost: each is a reason to ask again, until the
-question's time is over. What may be asked stands in `connect.kafka.admin.client`.
+A leader or a coordinator moved, a broker restarts, a connection is lost: each is a reason to retry, until the request
+times out. The requests are in `connect.kafka.admin.client`.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ _GROUP: Final = 0  # what a coordinator is looked up for
 
 
 class Asking:
-    """Asks the brokers of one cluster. For any thread. Connects at the first question.
+    """Sends requests to the brokers of one cluster. Thread-safe. Connects at the first request.
 
-    Close it, or let go of it: then its connections end as well.
+    Close it, or drop it: then its connections end as well.
 
     Args:
         java: settings of an admin client, under Java's keys: brokers, security, times.
         client_id: which brokers log.
-        timeout: seconds for each question, tries and connecting included.
+        timeout: seconds for each request, retries and connecting included.
 
     Raises:
         ConnectError: a setting is wrong.
@@ -71,7 +71,7 @@ class Asking:
         return self._closed.is_set()
 
     def _ask(self, question: Callable[[KafkaConnectionManager], Awaitable[T]], timeout: float | None = None) -> T:
-        """The answer to a question, which runs in the client's thread and sends its requests.
+        """The answer to a request, which runs on the client's thread.
 
         Raises:
             AdminError: the brokers refuse, or none answered in time.
@@ -102,7 +102,7 @@ class Asking:
             self._closed.wait(_PAUSE_S)
 
     def _look_at(self, error: Exception, client: KafkaNetClient | None, *, over: bool) -> None:
-        """Raise what the question ended with, unless it may be asked again."""
+        """Raise the error that a request ended with, unless it may be retried."""
         problem = self._told(error)
         if _is_broken(error) or (over and problem.code == NO_ANSWER):
             self._disconnect(client)
@@ -129,7 +129,7 @@ class Asking:
             return client
 
     def _disconnect(self, client: KafkaNetClient | None) -> None:
-        """Close a client, if nobody has. The next question gets another."""
+        """Close a client, unless it is closed. The next request gets another one."""
         if client is not None and self._client is client:
             self._client = None
             if self._end is not None:
@@ -137,7 +137,7 @@ class Asking:
             _close(client)
 
     def _told(self, error: BaseException) -> AdminError:
-        """What a question ended with, in words."""
+        """How a request ended, in words."""
         said = " ".join(str(error.args[0]).split()).rstrip(".") if error.args else ""
         if isinstance(error, ConnectError):
             return AdminError(NO_ANSWER, said, passes=True)
@@ -154,7 +154,7 @@ class Asking:
     async def _by_leader(
         self, manager: KafkaConnectionManager, partitions: Iterable[TopicPartition]
     ) -> dict[int, list[tuple[str, list[TopicPartition]]]]:
-        """Which broker leads which of these partitions: it alone answers for them."""
+        """The leader of each of these partitions: it alone answers for them."""
         partitions = list(partitions)
         if any(partition not in self._leaders for partition in partitions):
             for topic in (await manager.send(metadata({partition.topic for partition in partitions}))).topics:
@@ -176,7 +176,7 @@ class Asking:
         return {leader: by_topic(some) for leader, some in found.items()}
 
     async def _coordinator(self, manager: KafkaConnectionManager, group: str) -> int:
-        """The broker that a group belongs to, until it says that it does not."""
+        """The broker that coordinates a group, until it says that it does not."""
         if (known := self._coordinators.get(group)) is not None:
             return known
         if manager.broker_version_data.api_version(FindCoordinatorRequest) < 4:
@@ -190,13 +190,13 @@ class Asking:
 
 
 def metadata(topics: Collection[str] | None) -> Any:
-    """The request for what is known of these topics; None: of all."""
+    """The metadata request for these topics; None: for all."""
     asked = None if topics is None else [MetadataRequest.MetadataRequestTopic(name=topic) for topic in topics]
     return MetadataRequest(topics=asked, allow_auto_topic_creation=False)
 
 
 def by_topic(partitions: Iterable[TopicPartition]) -> list[tuple[str, list[TopicPartition]]]:
-    """These partitions by their topics, as requests want them."""
+    """These partitions by topic, in the form of requests."""
     found = defaultdict(list)
     for partition in partitions:
         found[partition.topic].append(partition)
@@ -209,13 +209,13 @@ def name(code: int) -> str:
 
 
 def check(code: int, message: str | None = None) -> None:
-    """Raise kafka-python's error for this code of a broker's, unless it is none."""
+    """Raise kafka-python's error for this error code, unless it is 0."""
     if code:
         raise errors.for_code(code)(message or "")
 
 
 def _is_broken(error: BaseException) -> bool:
-    """Whether a client is of no more use: it is closed, or would never again ask a broker that refused it once."""
+    """Whether a client is unusable: it is closed, or would never again ask a broker that refused it once."""
     return isinstance(error, RuntimeError | errors.SaslAuthenticationFailedError)
 
 

@@ -1,7 +1,8 @@
-"""Questions to the brokers beside the flow of records: topics, offsets, groups, settings, ACLs.
+"""Administration of a cluster: topics, offsets, groups, settings, ACLs.
 
-Requests of Kafka's protocol, over kafka-python's connections. Not librdkafka's admin client, which ends the process
-that asks: when a group's coordinator moves, as at every restart of a broker, its ListConsumerGroupOffsets dereferences
+Requests of Kafka's protocol, over kafka-python's connections. Not librdkafka's admin client, which can end the process
+that uses it: when a group's coordinator moves, as at every restart of a broker, its ListConsumerGroupOffsets
+dereferences
 NULL, and other requests fail an assertion (2.16; docs/reliability.md).
 """
 
@@ -54,7 +55,7 @@ _CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 class Admin(Asking):
-    """What the brokers of one cluster are asked; see `Asking`.
+    """The administration of one cluster; see `Asking`.
 
     All methods raise `AdminError` where the brokers refuse or none answers in time, and `NotLetInError` where they
     refuse this client.
@@ -72,11 +73,11 @@ class Admin(Asking):
         return self._ask(question)
 
     def topics(self, timeout: float | None = None) -> dict[str, list[int]]:
-        """The partitions of every topic that there is and that this user may see."""
+        """The partitions of every topic that this user may see."""
         return self._ask(lambda manager: _topics(manager, None), timeout)
 
     def partitions(self, topics: Collection[str], timeout: float | None = None) -> dict[str, list[int]]:
-        """The partitions of those of these topics that exist. None is made by asking."""
+        """The partitions of those of these topics that exist. Asking creates none."""
         if not topics:
             return {}
         return self._ask(lambda manager: _topics(manager, topics), timeout)
@@ -87,7 +88,7 @@ class Admin(Asking):
         """An offset of each partition.
 
         Args:
-            partitions: for each `EARLIEST`, `LATEST`, or a moment: then the first offset of that time or later,
+            partitions: for each `EARLIEST`, `LATEST`, or a timestamp: then the first offset of that time or later,
                 -1 where there is none.
             committed_only: the last is the one before the first open transaction.
             timeout: seconds, if not the client's.
@@ -99,7 +100,7 @@ class Admin(Asking):
     def make_topic(
         self, topic: str, partitions: int, replication: int, settings: Mapping[str, str], timeout: float | None = None
     ) -> bool:
-        """Make a topic. -1 leaves a number to the broker. False where it exists already."""
+        """Create a topic. -1 leaves a number to the broker. False where it exists already."""
 
         async def question(manager: KafkaConnectionManager) -> bool:
             created = CreateTopicsRequest.CreatableTopic(
@@ -131,7 +132,7 @@ class Admin(Asking):
         self._ask(question)
 
     def grow_topic(self, topic: str, partitions: int) -> None:
-        """Give a topic so many partitions, more than it has."""
+        """Give a topic this number of partitions, more than it has."""
 
         async def question(manager: KafkaConnectionManager) -> None:
             created = CreatePartitionsRequest.CreatePartitionsTopic(name=topic, count=partitions, assignments=None)
@@ -158,7 +159,7 @@ class Admin(Asking):
         return self._ask(question)
 
     def change_topic_settings(self, topic: str, change: Mapping[str, str | None]) -> None:
-        """Set these settings of a topic and leave the others; None takes one back to the broker's default."""
+        """Set these settings of a topic and leave the others; None resets one to the broker's default."""
         changes = [(name, _DELETE if value is None else _SET, value) for name, value in change.items()]
 
         async def question(manager: KafkaConnectionManager) -> None:
@@ -200,7 +201,7 @@ class Admin(Asking):
         return self._ask(question)
 
     def make_topic_acl(self, acl: Acl) -> None:
-        """Make an ACL of a single topic."""
+        """Create an ACL of a single topic."""
 
         async def question(manager: KafkaConnectionManager) -> None:
             created = CreateAclsRequest.AclCreation(
@@ -220,7 +221,7 @@ class Admin(Asking):
     # Groups.
 
     def groups(self) -> list[str]:
-        """The names of all consumer groups. A broker that does not tell of its own is named in the log."""
+        """The names of all consumer groups. A broker that does not list its own is named in the log."""
 
         async def question(manager: KafkaConnectionManager) -> list[str]:
             brokers = [broker.node_id for broker in (await manager.send(metadata([]))).brokers]
@@ -287,7 +288,7 @@ class Admin(Asking):
         return self._ask(question, timeout)
 
     def commit(self, group: str, offsets: Mapping[TopicPartition, Committed]) -> None:
-        """Commit in place of a group, which must have no members: else `AdminError` with UNKNOWN_MEMBER_ID."""
+        """Commit on behalf of a group, which must have no members: else `AdminError` with UNKNOWN_MEMBER_ID."""
         if not offsets:
             return
         topic_of = OffsetCommitRequest.OffsetCommitRequestTopic
@@ -324,7 +325,7 @@ class Admin(Asking):
         self._ask(question)
 
     def forget(self, group: str, partitions: Collection[TopicPartition]) -> None:
-        """Forget what a group, which consumes none of their topics, has committed there. No group is not an error."""
+        """Delete offsets of a group, which must not consume their topics. A missing group is not an error."""
         deleted = [(topic, [(partition.partition,) for partition in some]) for topic, some in by_topic(partitions)]
 
         async def question(manager: KafkaConnectionManager) -> None:
@@ -342,7 +343,7 @@ class Admin(Asking):
             self._ask(question)
 
     def delete_group(self, group: str) -> None:
-        """Forget a group, which must have no members, with all its offsets. No group is not an error."""
+        """Delete a group, which must have no members, with all its offsets. A missing group is not an error."""
 
         async def question(manager: KafkaConnectionManager) -> None:
             request = DeleteGroupsRequest(groups_names=[group])
@@ -353,7 +354,7 @@ class Admin(Asking):
         self._ask(question)
 
     def remove_member(self, group: str, member: str, reason: str, instance: str = "") -> None:
-        """Remove one member from a group: by its id or, where that is empty, by its name. None such is not an error."""
+        """Remove a member from a group: by its id or, if that is empty, by its name. A missing one is not an error."""
         identity = LeaveGroupRequest.MemberIdentity
 
         async def question(manager: KafkaConnectionManager) -> None:

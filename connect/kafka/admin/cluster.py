@@ -1,6 +1,6 @@
-"""What a connector asks of any Kafka cluster: its topics, their settings and ACLs, its groups and their offsets.
+"""Administration of any Kafka cluster for a connector: topics, their settings and ACLs, groups and their offsets.
 
-Every question has a timeout, and every refusal becomes one line that names the cluster.
+Every request has a timeout, and every refusal becomes one line that names the cluster.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NOT_LET_IN = "AUTHENTICATION_FAILED"
 
 
 class RefusedError(ConnectError):
-    """A cluster does not do what it was asked.
+    """A cluster refuses a request.
 
     Attributes:
         code: the Kafka error's name, such as TOPIC_AUTHORIZATION_FAILED.
@@ -37,15 +37,15 @@ class UnreachableError(RetriableError):
 
 
 class ClusterAdmin:
-    """Asks one cluster. For any thread. Connects at the first question.
+    """The administration of one cluster. Thread-safe. Connects at the first request.
 
     All methods raise `UnreachableError` where no broker answers, and `RefusedError` where one refuses.
 
     Args:
         java: settings of an admin client, under Java's keys.
-        name: how the cluster is called in errors, such as `source cluster "A"`.
-        timeout: seconds for each question.
-        told: given the operation's name, seconds and the error's name, if any, of each question.
+        name: of the cluster in errors, such as `source cluster "A"`.
+        timeout: seconds for each request.
+        told: called with the operation's name, seconds and the error's name, if any, of each request.
 
     Raises:
         ConnectError: a setting is wrong.
@@ -67,17 +67,17 @@ class ClusterAdmin:
     # Topics.
 
     def topics(self) -> dict[str, int]:
-        """How many partitions each topic has that there is."""
+        """The number of partitions of every topic."""
         with self._asked("list_topics"):
             return {name: len(partitions) for name, partitions in self._admin.topics().items()}
 
     def make_topic(self, topic: str, partitions: int, replication: int, settings: Mapping[str, str]) -> bool:
-        """Make a topic. False where it exists already."""
+        """Create a topic. False where it exists already."""
         with self._asked("create_topics", f'Topic "{topic}" cannot be made'):
             return self._admin.make_topic(topic, partitions, replication, settings)
 
     def grow_topic(self, topic: str, partitions: int) -> None:
-        """Give a topic so many partitions, more than it has."""
+        """Give a topic this number of partitions, more than it has."""
         with self._asked("create_partitions", f'Topic "{topic}" does not get {partitions} partitions'):
             self._admin.grow_topic(topic, partitions)
 
@@ -87,7 +87,7 @@ class ClusterAdmin:
             return self._admin.topic_settings(topics)
 
     def change_topic_settings(self, topic: str, change: Mapping[str, str | None]) -> None:
-        """Set these settings of a topic and leave the others; None takes one back to the broker's default."""
+        """Set these settings of a topic and leave the others; None resets one to the broker's default."""
         with self._asked("alter_configs", f'The settings of topic "{topic}" cannot be changed'):
             self._admin.change_topic_settings(topic, change)
 
@@ -97,7 +97,7 @@ class ClusterAdmin:
             return self._admin.topic_acls()
 
     def make_topic_acl(self, acl: Acl) -> None:
-        """Make an ACL of a topic."""
+        """Create an ACL of a topic."""
         with self._asked("create_acls", f'An ACL of topic "{acl.topic}" cannot be made'):
             self._admin.make_topic_acl(acl)
 
@@ -114,12 +114,12 @@ class ClusterAdmin:
             return self._admin.group_states(groups)
 
     def committed(self, group: str) -> dict[TopicPartition, Committed]:
-        """What a group has committed: for each partition the offset, and the text that stands beside it."""
+        """What a group has committed: for each partition the offset and its metadata."""
         with self._asked("list_group_offsets", f'The offsets of group "{group}" cannot be read'):
             return self._admin.committed(group)
 
     def commit(self, group: str, offsets: Mapping[TopicPartition, int]) -> None:
-        """Commit in place of a group, which must have no members: else `RefusedError` with UNKNOWN_MEMBER_ID."""
+        """Commit on behalf of a group, which must have no members: else `RefusedError` with UNKNOWN_MEMBER_ID."""
         with self._asked("alter_group_offsets", f'The offsets of group "{group}" cannot be set'):
             self._admin.commit(group, {partition: Committed(offset) for partition, offset in offsets.items()})
 

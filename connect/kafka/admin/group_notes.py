@@ -1,7 +1,8 @@
-"""Offsets of a group without members, each with a note: what its committed offsets say of them besides.
+"""Offsets of a group without members, each with a note in its metadata.
 
-A connector that keeps its position elsewhere commits it to its group all the same, for lag tools, and notes that it was
-the one: consumers and kafka-consumer-groups leave the note empty. A replay notes what it has done behind an offset.
+A connector that keeps its position elsewhere commits it to its group all the same, for lag tools, and notes that it
+did:
+consumers and kafka-consumer-groups leave the metadata empty. A replay notes which records behind an offset are done.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ _TIMEOUT_S: Final = 20.0
 
 
 class GroupNotes:
-    """One group's offsets and notes. The group must have no members. Connects at the first question; close it.
+    """One group's offsets and notes. The group must have no members. Connects at the first request; close it.
 
     Args:
         worker, connector: configurations, with secrets filled in.
-        group: its name; the connector's own without.
+        group: its name; by default the connector's own.
 
     Raises:
         ConnectError: a client setting is wrong.
@@ -35,7 +36,7 @@ class GroupNotes:
         self._admin = Admin(task_java_settings("admin", worker, connector), timeout=_TIMEOUT_S)
 
     def close(self) -> None:
-        """End the client."""
+        """Close the client."""
         self._admin.close()
 
     def read(self) -> dict[TopicPartition, Committed]:

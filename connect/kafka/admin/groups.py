@@ -1,6 +1,6 @@
 """Consumer groups of sink connectors: their committed offsets, and the members that killed tasks left behind.
 
-Until its session ends (10 s by default) such a member holds its partitions, and no successor gets them.
+Until its session ends (10 s by default) such a member keeps its partitions, and its successor cannot get them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _IN_USE: Final = ("UNKNOWN_MEMBER_ID", "NON_EMPTY_GROUP", "GROUP_SUBSCRIBED_TO_T
 
 
 class GroupInUseError(ConnectError):
-    """The group has members; its offsets cannot be changed by others."""
+    """The group has members; only they can change its offsets."""
 
 
 def group_of(worker: Mapping[str, str], connector: Mapping[str, str]) -> str:
@@ -36,7 +36,7 @@ def group_of(worker: Mapping[str, str], connector: Mapping[str, str]) -> str:
 
 
 def session_of(worker: Mapping[str, str], connector: Mapping[str, str]) -> float:
-    """Seconds after which a member of that group that says nothing is taken for gone."""
+    """Seconds after which the broker removes a silent member of that group."""
     settings = task_client_settings("consumer", worker, of_questions(connector)).librdkafka
     return int(settings.get("session.timeout.ms", _SESSION_MS)) / 1000
 
@@ -55,7 +55,7 @@ def committed_offsets(worker: Mapping[str, str], connector: Mapping[str, str]) -
 def alter_offsets(
     worker: Mapping[str, str], connector: Mapping[str, str], offsets: Mapping[TopicPartition, int | None]
 ) -> None:
-    """Commit offsets in place of a sink connector's group, which must have no members. None forgets one.
+    """Commit offsets on behalf of a sink connector's group, which must have no members. None deletes one.
 
     Raises:
         GroupInUseError: it has members.
@@ -79,7 +79,7 @@ def delete_group(worker: Mapping[str, str], connector: Mapping[str, str]) -> Non
 def remove_member(
     worker: Mapping[str, str], connector: Mapping[str, str], group: str, member: str, instance: str = ""
 ) -> None:
-    """Remove one member from a consumer group. A member that is gone already is not an error.
+    """Remove one member from a consumer group. A member that is already gone is not an error.
 
     Args:
         worker, connector: configurations, for the brokers' addresses and security.

@@ -1,6 +1,6 @@
-"""What may be asked of a cluster to find out whether a worker can work with it. Nothing is made or changed.
+"""What can be read of a cluster to find out whether a worker can work with it. Nothing is created or changed.
 
-Who asks for a group has the brokers make their own topic __consumer_offsets, if there is none yet.
+One exception: a request for a group makes brokers create their own topic __consumer_offsets, if it does not exist yet.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _GROUPS_WITH_RIGHTS: Final = 3
 
 
 class BrokerAddress(NamedTuple):
-    """A broker, and where it tells clients to connect."""
+    """A broker, and the address that it advertises."""
 
     id: int
     host: str
@@ -30,14 +30,14 @@ class BrokerAddress(NamedTuple):
 
 
 class Cluster(NamedTuple):
-    """The id of a cluster, and its brokers that are up."""
+    """The id of a cluster, and its live brokers."""
 
     id: str | None
     brokers: list[BrokerAddress]
 
 
 class Replicas(NamedTuple):
-    """Of one partition: how many copies it has, how many of them are in sync, whether a broker leads it."""
+    """The replicas of one partition: how many, how many of them are in sync, whether there is a leader."""
 
     copies: int
     in_sync: int
@@ -49,7 +49,7 @@ class TopicLayout(NamedTuple):
 
     Attributes:
         partitions: one each, in their order.
-        rights: what this user may do with it, such as READ; None where the brokers do not tell.
+        rights: of this user, such as READ; None where the brokers do not say.
     """
 
     partitions: list[Replicas]
@@ -57,7 +57,7 @@ class TopicLayout(NamedTuple):
 
 
 class Member(NamedTuple):
-    """A member of a group: how its client calls itself, and from where it connects."""
+    """A member of a group: its client id, and its address."""
 
     client_id: str
     host: str
@@ -67,11 +67,11 @@ class Group(NamedTuple):
     """A group.
 
     Attributes:
-        state: as brokers call it, such as Stable, Empty.
+        state: as brokers name it, such as Stable, Empty.
         kind: the type of its protocol: `connect` of workers, `consumer`; empty where it has had no members.
         protocol: what its members have agreed on, while it is stable; for workers `sessioned` or the like.
-        members: those that there are now.
-        rights: what this user may do with it; None where the brokers do not tell.
+        members: the current ones.
+        rights: of this user; None where the brokers do not say.
     """
 
     state: str
@@ -82,7 +82,7 @@ class Group(NamedTuple):
 
 
 class Inspection(Admin):
-    """An `Admin` that asks what nobody needs to know who only works. Raises as it does."""
+    """An `Admin` with requests that only diagnosis needs. Raises as it does."""
 
     def cluster(self) -> Cluster:
         """The cluster that the brokers form."""
@@ -95,7 +95,7 @@ class Inspection(Admin):
         return self._ask(question)
 
     def layout(self, topic: str) -> TopicLayout | None:
-        """The partitions of a topic. None where there is no such topic."""
+        """The partitions of a topic. None where it does not exist."""
 
         async def question(manager: KafkaConnectionManager) -> TopicLayout | None:
             asked = [MetadataRequest.MetadataRequestTopic(name=topic)]
@@ -115,7 +115,7 @@ class Inspection(Admin):
         return self._ask(question)
 
     def try_topic(self, topic: str, partitions: int, replication: int, settings: Mapping[str, str]) -> None:
-        """Have the brokers check whether a topic could be made, as `make_topic` would. Raises where they refuse."""
+        """Have the brokers validate the creation of a topic, as `make_topic` would create it. Raises if they refuse."""
 
         async def question(manager: KafkaConnectionManager) -> None:
             kind = CreateTopicsRequest.CreatableTopic
@@ -133,7 +133,7 @@ class Inspection(Admin):
         self._ask(question)
 
     def group(self, group: str) -> Group | None:
-        """A group of any kind. None where there is none of this name."""
+        """A group of any kind. None where it does not exist."""
 
         async def question(manager: KafkaConnectionManager) -> Group | None:
             coordinator = await self._coordinator(manager, group)
@@ -162,7 +162,7 @@ def _listed(group: str, groups: Sequence[Any]) -> Group | None:
 
 
 def _rights(operations: Collection[int] | None) -> frozenset[str] | None:
-    """Operations as ACLs name them. None where the brokers tell nothing."""
+    """Operations as ACLs name them. None where the brokers report none."""
     if operations is None or _NOT_TOLD in operations:
         return None
     known = {operation.value: operation.name for operation in ACLOperation}

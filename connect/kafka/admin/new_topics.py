@@ -1,4 +1,4 @@
-"""Makes the topics that a source is about to write to, where they do not exist."""
+"""Creates the topics that a source is about to write to, where they do not exist."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _ANEW_S = 10.0
 
 @dataclass(frozen=True, slots=True)
 class NewTopic:
-    """A topic as it is to be made.
+    """A topic to be created.
 
     Attributes:
         name: its name.
-        partitions, replication: how many, and how many copies of each; -1 leaves it to the broker.
+        partitions, replication: the number of partitions and of copies of each; -1 leaves it to the broker.
         settings: such as ``cleanup.policy``.
     """
 
@@ -38,13 +38,13 @@ class NewTopic:
 
 
 class TopicMaker:
-    """Makes topics before the first record goes to them. Called from the task's thread.
+    """Creates topics before their first record. Called on the task's thread.
 
     Args:
         settings: librdkafka's for an admin client.
-        plan: says for a topic's name how it is made.
+        plan: returns how a topic of this name is created.
         wait: called with seconds between two tries; raises to end the wait (the task stops, the lease is gone).
-        keys: what a user is told to look at when the broker refuses.
+        keys: named in errors when the broker refuses.
     """
 
     def __init__(
@@ -63,11 +63,11 @@ class TopicMaker:
         self._brokers = ClientErrors(settings)
 
     def __call__(self, topic: str) -> None:
-        """Make a topic if it does not exist. Others may do so at the same time. Waits for brokers that do not answer.
+        """Create a topic if it does not exist. Others may do so at the same time. Waits for brokers that do not answer.
 
         Raises:
             ConnectError: the broker refuses: a setting that it does not know, more replicas than there are brokers, no
-                right to make or to see the topic.
+                right to create or to see the topic.
             NotLetInError: the brokers refuse this client.
         """
         from confluent_kafka import KafkaException
@@ -86,7 +86,7 @@ class TopicMaker:
             self._wait(_PAUSE_S)
 
     def partitions(self) -> dict[str, int]:
-        """How many partitions each topic has that there is. Waits for brokers, and raises, as above."""
+        """The number of partitions of every topic. Waits for brokers, and raises, as above."""
         from confluent_kafka import KafkaException
 
         while True:
@@ -99,7 +99,7 @@ class TopicMaker:
             self._wait(_PAUSE_S)
 
     def _not_yet(self, problem: Any) -> None:
-        """A question was not answered: tell of it, unless the brokers refuse this client."""
+        """A request was not answered: report it, unless the brokers refuse this client."""
         self._admin.poll(0)  # what the client has to say of its connections
         self._brokers.check()
         if self._brokers.refusal is None:
@@ -123,7 +123,7 @@ class TopicMaker:
         return self._admin
 
     def _exists(self, topic: str) -> bool:
-        """Looked at first: who may write to a topic need not have the right to make it."""
+        """Checked first: a user who may write to a topic need not have the right to create it."""
         from confluent_kafka import KafkaError, KafkaException, TopicCollection
 
         asked = self._client().describe_topics(TopicCollection([topic]), request_timeout=self._brokers.soon(_ANSWER_S))

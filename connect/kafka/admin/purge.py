@@ -1,4 +1,4 @@
-"""Deletes what is done from topics that no time limit empties: records before an offset (KIP-107)."""
+"""Deletes processed records of topics without a retention time: those before an offset (KIP-107)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _EVERY_S: Final = 60.0
 
 
 class Purge:
-    """Asks brokers to delete records, once a minute at most, and waits for nothing. Called from one thread.
+    """Requests the deletion of records, once a minute at most, without waiting. For one thread.
 
     Args:
         settings: librdkafka's, for an admin client.
@@ -30,7 +30,7 @@ class Purge:
         self._due = 0.0
 
     def before(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Records before these offsets are not needed any more. What is refused is said, and not asked again."""
+        """Records before these offsets are no longer needed. A refusal is logged, and not retried."""
         self._wanted.update({partition: offset for partition, offset in offsets.items() if offset > 0})
         if not self._wanted or time.monotonic() < self._due:
             return

@@ -1,8 +1,7 @@
-"""Which records of a topic were replayed: kept as the offsets of a consumer group that nobody is a member of.
+"""Which records of a topic were replayed: stored as the offsets of a consumer group without members.
 
-The offset that the group has committed in a partition says that everything before it was replayed; its metadata says
-which ranges behind it were: "812,815-820". Brokers forget a group that nobody uses after offsets.retention.minutes,
-seven days.
+The committed offset of a partition says that everything before it was replayed; its metadata lists the ranges behind it
+that were: "812,815-820". Brokers delete an unused group after offsets.retention.minutes, seven days.
 """
 
 from __future__ import annotations
@@ -22,12 +21,12 @@ _RANGES: Final = re.compile(r"\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*")
 
 
 class Marks:
-    """The marks of one topic. Called from one thread; close it.
+    """The marks of one topic. For one thread; close it.
 
     Args:
         worker, connector: their configurations, with secrets filled in.
         topic: whose records were replayed.
-        group: that keeps the marks.
+        group: that stores the marks.
     """
 
     def __init__(self, worker: Mapping[str, str], connector: Mapping[str, str], topic: str, group: str) -> None:
@@ -36,11 +35,11 @@ class Marks:
         self._ranges: dict[int, list[tuple[int, int]]] = {}
 
     def close(self) -> None:
-        """End the client."""
+        """Close the client."""
         self._notes.close()
 
     def read(self) -> None:
-        """Take what is stored. Raises ConnectError."""
+        """Read the stored marks. Raises ConnectError."""
         self._ranges = {
             partition.partition: ([(0, at.offset)] if at.offset > 0 else []) + _parsed(at.metadata)
             for partition, at in self._notes.read().items()
@@ -52,19 +51,19 @@ class Marks:
         return any(begin <= offset < end for begin, end in self._ranges.get(partition, ()))
 
     def add(self, records: Iterable[tuple[int, int]]) -> None:
-        """Records, by partition and offset, were replayed. Counts when it is stored."""
+        """Mark records, by partition and offset, as replayed. Takes effect with `store`."""
         for partition, offset in records:
             self._ranges.setdefault(partition, []).append((offset, offset + 1))
         self._ranges = {partition: _joined(ranges) for partition, ranges in self._ranges.items()}
 
     def store(self, begins: Mapping[int, int]) -> None:
-        """Store them.
+        """Store the marks.
 
         Args:
             begins: the first offset that each partition still has.
 
         Raises:
-            ConnectError: the broker refuses, or they are too many scattered ones.
+            ConnectError: the broker refuses, or too many scattered records are marked.
         """
         commits = {}
         for partition, ranges in self._ranges.items():

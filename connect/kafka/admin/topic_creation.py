@@ -1,6 +1,6 @@
-"""Which settings the topics of a source connector are made with: its keys topic.creation.*.
+"""How the topics of a source connector are created: its keys topic.creation.*.
 
-https://cwiki.apache.org/confluence/display/KAFKA/KIP-158 (KIP-158). Pure: what is done with it is in
+https://cwiki.apache.org/confluence/display/KAFKA/KIP-158 (KIP-158). No I/O: topics are created in
 `connect.kafka.admin.new_topics`.
 """
 
@@ -20,11 +20,11 @@ _OURS = ("include", "exclude", "replication.factor", "partitions")
 
 @dataclass(frozen=True, slots=True)
 class TopicGroup:
-    """Topics that are made alike.
+    """Topics that are created alike.
 
     Attributes:
         name: as in `topic.creation.groups`, or "default".
-        include, exclude: a topic is of the group when its whole name matches the one and not the other.
+        include, exclude: a topic belongs to the group when its whole name matches the one and not the other.
         partitions, replication: -1 leaves it to the broker.
         settings: of the topic, such as ``cleanup.policy``.
     """
@@ -37,7 +37,7 @@ class TopicGroup:
     settings: Mapping[str, str]
 
     def has(self, topic: str) -> bool:
-        """Whether a topic is of this group."""
+        """Whether a topic belongs to this group."""
         return bool(self.include.fullmatch(topic)) and not self.exclude.fullmatch(topic)
 
 
@@ -76,13 +76,13 @@ class TopicRules:
         self.groups = tuple(group(name) for name in creation_groups(connector))
 
     def new_topic(self, name: str) -> NewTopic:
-        """How a topic is made: as the first group says that it is of."""
+        """How a topic is created: by the first group that it belongs to."""
         group = next((group for group in self.groups[:-1] if group.has(name)), self.groups[-1])
         return NewTopic(name, group.partitions, group.replication, group.settings)
 
 
 def rules_of(connector: Mapping[str, str], *, enabled: bool) -> TopicRules | None:
-    """The rules of a source connector; None where it has none, or its worker makes no topics.
+    """The rules of a source connector; None where it has none, or its worker creates no topics.
 
     Args:
         enabled: the worker's `topic.creation.enable`.

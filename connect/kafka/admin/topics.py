@@ -1,4 +1,4 @@
-"""Makes the compacted topics of a cluster of workers, or checks that they are what they must be."""
+"""Creates the compacted topics of a pool of workers, or checks existing ones."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _REFUSED: Final = ("TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED")
 
 @dataclass(frozen=True, slots=True)
 class TopicShape:
-    """How a topic is made when it does not exist.
+    """How a topic is created when it does not exist.
 
     Attributes:
         partitions: how many; -1 leaves it to the broker.
@@ -41,19 +41,19 @@ class TopicShape:
 
 
 def make_or_check(topic: str, admin: Admin, shape: TopicShape, timeout: float) -> list[int]:
-    """Make a compacted topic, or check the one that exists.
+    """Create a compacted topic, or check the one that exists.
 
     Args:
         topic: its name.
-        admin: asks the brokers.
+        admin: sends the requests.
         shape: see `TopicShape`.
-        timeout: seconds until it must be there.
+        timeout: seconds until it must exist.
 
     Returns:
         its partitions.
 
     Raises:
-        ConnectError: it cannot be made, or what exists is not compacted or has the wrong number of partitions.
+        ConnectError: it cannot be created, or what exists is not compacted or has the wrong number of partitions.
         NotLetInError: the brokers refuse this client.
     """
     deadline = time.monotonic() + timeout
@@ -85,14 +85,14 @@ def end_offsets(
     """For each partition the offset after the last record before the first open transaction.
 
     Args:
-        admin: asks the brokers.
+        admin: sends the requests.
         topic: its name.
         partitions: of it.
         timeout: seconds.
         open_too: the offset after the very last record instead, whether its transaction is over or not.
 
     Raises:
-        ConnectError: the brokers do not say, or the client was closed.
+        ConnectError: the brokers do not answer, or the client was closed.
     """
     asked = {TopicPartition(topic, partition): LATEST for partition in partitions}
     deadline = time.monotonic() + timeout
@@ -121,7 +121,7 @@ def _make(admin: Admin, topic: str, shape: TopicShape, timeout: float) -> None:
 
 
 def cannot_be_made(topic: str, shape: TopicShape, error: AdminError) -> str:
-    """Why brokers refuse to make a topic, and what to do."""
+    """Why brokers refuse to create a topic, and what to do."""
     advice = ""
     if error.code == "INVALID_REPLICATION_FACTOR":
         advice = f" Lower its replication factor ({shape.replication}) in the worker's configuration."
@@ -131,7 +131,7 @@ def cannot_be_made(topic: str, shape: TopicShape, error: AdminError) -> str:
 
 
 def wrong_partitions(topic: str, shape: TopicShape, partitions: int) -> str | None:
-    """What is wrong with the number of partitions that a topic has, if it is."""
+    """What is wrong with the number of partitions that a topic has, if anything."""
     exact = shape.exact_partitions
     if exact is None or partitions == exact:
         return None
@@ -142,7 +142,7 @@ def wrong_partitions(topic: str, shape: TopicShape, partitions: int) -> str | No
 
 
 def wrong_policy(topic: str, policy: str | None) -> str | None:
-    """What is wrong with the cleanup.policy that a topic has, if it is."""
+    """What is wrong with the cleanup.policy that a topic has, if anything."""
     if policy == "compact":
         return None
     return (

@@ -1,8 +1,9 @@
 """The embedded broker: the real Apache Kafka on this machine, one node, its data in a folder that survives.
 
-It runs detached and outlives whoever started it; `stop` ends it. One folder has one broker: while it lives it holds a
-lock on `alive.lock` (inherited from its starter, released by the kernel when it dies), so a process id that was reused
-by another program is never taken for it.
+It runs detached and outlives its starter; `stop` ends it. One folder has one broker: while it lives it holds a lock on
+`alive.lock` (inherited from its starter, released by the kernel when it dies), so a process id that was reused by
+another
+program is never mistaken for it.
 """
 
 import fcntl
@@ -59,17 +60,17 @@ def ensure_running(
 ) -> Broker:
     """The broker of this folder, started if it does not run, ready to serve.
 
-    Whoever calls it at the same time for the same folder gets the same broker.
+    Concurrent calls for the same folder get the same broker.
 
     Args:
         data: its folder; by default one in the user's data folder (XDG_DATA_HOME).
         port: where it listens; 0 for any free one. By default the one it had before, or Kafka's 9092, or, the first
             time, a free one when that is taken.
         settings: further properties of the server, for this start.
-        say: takes the progress of a long step, a line at a time; by default it goes to standard error.
+        say: called with the progress of a long step, a line at a time; by default it goes to standard error.
 
     Raises:
-        BrokerError: it cannot start: a taken port, no room, no right to the folder, ...
+        BrokerError: it cannot start: the port is taken, the disk is full, the folder is not writable, ...
         JavaNotFound: no Java 17 or newer.
         JarsUnavailable: Kafka's jars cannot be fetched.
     """
@@ -139,13 +140,13 @@ def stop(data: Path | None = None) -> bool:
 
 
 def _await_pid(data: Path) -> Broker | None:
-    """The broker of this folder if one lives, even if its starter was killed before the process id was written."""
+    """The broker of this folder if one runs, even if its starter was killed before the process id was written."""
     _eventually(lambda: not _is_alive(data) or status(data) is not None, 10)
     return status(data)
 
 
 def _is_ready_in_time(running: Broker) -> bool:
-    """Whether it came to serve; False when it ended: it could not start, or was being killed when it was found."""
+    """Whether it became ready; False when it ended: it could not start, or was being killed when it was found."""
 
     def ended_or_ready() -> bool:
         return not _is_alive(running.data) or _serves(running)
@@ -159,9 +160,9 @@ def _is_ready_in_time(running: Broker) -> bool:
 
 
 def _make_group_topic(running: Broker) -> None:
-    """Let a new broker make and load the topic that consumer groups live in.
+    """Have a new broker create and load the topic of consumer groups.
 
-    Otherwise the first consumer finds it loading, and librdkafka asks again only after three seconds.
+    Otherwise the first consumer finds it loading, and librdkafka retries only after three seconds.
     """
     from confluent_kafka import KafkaException
     from confluent_kafka.admin import AdminClient
@@ -230,7 +231,7 @@ def _lock(path: Path) -> Iterator[IO[str]]:
 
 
 def _eventually(holds: Callable[[], bool], within: float) -> bool:
-    """Whether a condition comes to hold within this many seconds."""
+    """Whether a condition becomes true within this many seconds."""
     deadline = time.monotonic() + within
     while not holds():
         if time.monotonic() > deadline:

@@ -1,4 +1,4 @@
-"""What one start of the embedded broker takes: its properties, its port, its formatted folder, its JVM.
+"""What one start of the embedded broker needs: its properties, its port, its formatted folder, its JVM.
 
 KRaft with one node: https://kafka.apache.org/43/documentation.html#kraft
 """
@@ -61,13 +61,13 @@ class BrokerError(Exception):
 
 
 def default_data() -> Path:
-    """The folder of the broker that nobody gave a folder: in the user's data folder (XDG_DATA_HOME)."""
+    """The default folder of the broker: in the user's data folder (XDG_DATA_HOME)."""
     base = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
     return Path(base, "connect-runtime", "broker")
 
 
 def log_of(data: Path) -> Path:
-    """The log of the present start; the one before is beside it with `.1`."""
+    """The log of the current start; the previous one is beside it with `.1`."""
     return data / "broker.log"
 
 
@@ -77,7 +77,7 @@ def pid_file(data: Path) -> Path:
 
 
 def pid_of(data: Path) -> int | None:
-    """The process id that the present or last start wrote, or None when it has not yet, or was stopped."""
+    """The process id that the current or last start wrote, None before that or after a stop."""
     try:
         return int(pid_file(data).read_text(encoding="ascii"))
     except (FileNotFoundError, NotADirectoryError, ValueError):
@@ -95,7 +95,7 @@ def port_of(data: Path) -> int | None:
 
 
 def choose_port(data: Path, asked: int | None) -> int:
-    """The port for this start; see `ensure_running`. A port that somebody may count on is never exchanged silently.
+    """The port for this start; see `ensure_running`. A port that clients may rely on is never exchanged silently.
 
     Raises:
         BrokerError: another program listens there.
@@ -178,7 +178,7 @@ def cluster_id() -> str:
 
 
 def launch(java: Path, classpath: str, data: Path, alive: IO[str]) -> None:
-    """Start the JVM detached, in a session of its own, with the lock `alive` in its hands."""
+    """Start the JVM detached, in a session of its own, with the lock `alive` inherited."""
     log = log_of(data)
     if log.exists():
         log.replace(log.with_suffix(".log.1"))
@@ -215,7 +215,7 @@ def explain(data: Path) -> str:
 
 
 def _known(text: str, data: Path) -> str | None:
-    """What to do about a trouble that is known by its words."""
+    """Advice for an error that is recognised by its words."""
     if "No space left on device" in text or "Disk quota exceeded" in text:
         return f"The broker ended because the disk of {data} is full. Make room, or choose another folder with --data"
     if "Address already in use" in text:
@@ -233,7 +233,7 @@ def _known(text: str, data: Path) -> str | None:
 
 
 def _cause(text: str) -> str:
-    """The line that comes nearest to the reason: the innermost exception, or else the first error."""
+    """The line closest to the reason: the innermost exception, or else the first error."""
     innermost = re.findall(r"^Caused by: (.+)$", text, re.MULTILINE)[-1:]
     raised = re.findall(r"^(?:Exception in thread \S+ )?((?:\w+\.)+\w*(?:Exception|Error)\b.*)$", text, re.MULTILINE)
     logged = re.findall(r"^.*\bERROR\b.*$", text, re.MULTILINE)

@@ -1,1 +1,1 @@
-"""What Kafka's clients are told, and what they say: settings, certificates, logins, errors."""
+"""What Kafka's clients share: settings, certificates, logins, errors."""

@@ -1,4 +1,4 @@
-"""A thread that calls back, one call after the other, so that whoever talks to the brokers never waits."""
+"""A thread for callbacks, one after another, so that the thread that talks to the brokers never waits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TICK: Final = 0.25  # seconds
 
 
 class CallbackThread:
-    """Runs calls in their order, and `tick` a few times a second in between. An error goes to `failed`, and is its end.
+    """Runs calls in order, and `tick` a few times a second in between. An error goes to `failed` and ends the thread.
 
     `stop` drops what has not begun.
     """
@@ -28,7 +28,7 @@ class CallbackThread:
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     def put(self, call: Call) -> None:
@@ -42,7 +42,7 @@ class CallbackThread:
         return not self._pending
 
     def stop(self, within: float) -> None:
-        """Call nothing more, and wait so many seconds for what is running, unless it is that which stops."""
+        """Call nothing more, and wait this many seconds for the running call, unless it is the caller."""
         self._stopped = True
         self._calls.put(None)
         if self._thread.is_alive() and threading.current_thread() is not self._thread:

@@ -1,4 +1,4 @@
-"""What is wrong with a client's settings and would show only when the client is made: its stores, its way to log in."""
+"""Errors of a client's settings that would show only when the client is created: its stores, its login."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from connect.kafka.clients.tls import client_tls_context
 
 
 def check_client(java: Mapping[str, str]) -> None:
-    """Read the stores, and look whether the client library has the login. Asks no broker.
+    """Read the stores, and check that the client library supports the login. Sends nothing to brokers.
 
     Args:
         java: a client's settings, under Java's keys.
 
     Raises:
-        ClientSettingError: the client cannot be made.
+        ClientSettingError: the client cannot be created.
     """
     protocol = java.get("security.protocol", "").strip().upper()
     if protocol.endswith("SSL"):

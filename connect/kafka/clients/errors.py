@@ -1,10 +1,11 @@
-"""What a client of librdkafka says of its connections: told once, and an end where the brokers do not let it in.
+"""Errors of a librdkafka client's connections: each logged once, and fatal where the brokers refuse the client.
 
-librdkafka tries forever, whatever is wrong. A broker that is away is worth it: that none answers is an outage (see
-`connect.telemetry.outages`), which is over when one does. One that refuses the login, or whose certificate is not
-trusted, says the same tomorrow, until somebody changes something. But a broker that has only just started may refuse
-whom it lets in a moment later, and one of several may be set up wrongly: so it takes some refusals in a row, over some
-seconds, and nobody who answers then.
+librdkafka retries forever, whatever is wrong. That is right while brokers are unavailable: an outage (see
+`connect.telemetry.outages`) is over when one answers. A broker that refuses the login, or whose certificate is not
+trusted, answers the same tomorrow, until a user changes something. But a broker that has just started may refuse a
+login
+that it accepts a moment later, and one of several may be misconfigured: so a refusal is final only after some in a row,
+over some seconds, without an answer of any broker.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class NotLetInError(ConnectError):
     """The brokers refuse the login, or one side does not trust the other's certificate.
 
     Attributes:
-        key: the setting to look at.
+        key: the setting to check.
     """
 
     def __init__(self, message: str, key: str) -> None:
@@ -56,13 +57,13 @@ class NotLetInError(ConnectError):
 
 
 class ClientErrors:
-    """Hears one client's error callback. Called from the thread that polls the client.
+    """Handles one client's error callback. Called on the thread that polls the client.
 
     Args:
         settings: librdkafka's, of the client.
         keys: for security settings under Java's names, the keys under which the user wrote them, where they differ.
-        clock: seconds, going forward only.
-        name: of who waits while no broker answers.
+        clock: seconds, monotonic.
+        name: of the waiter while no broker answers.
     """
 
     def __init__(
@@ -96,11 +97,11 @@ class ClientErrors:
         return self._waiter.wait
 
     def soon(self, seconds: float) -> float:
-        """How long to wait for an answer that may take so long, before `check` looks at what was heard."""
+        """How long to wait for an answer that may take this long, before `check` evaluates the errors."""
         return seconds if self._refusal is None else min(seconds, _LOOK_S)
 
     def hear(self, error: Any) -> None:
-        """Take an error that is not fatal. A refusal is not logged: `check` decides what it is."""
+        """Handle an error that is not fatal. A refusal is not logged: `check` decides about it."""
         refusal = self._refusal_in(error)
         if refusal is None:
             if self._refusal is None or error.name() != "_ALL_BROKERS_DOWN":
@@ -125,14 +126,14 @@ class ClientErrors:
             self._lost = error.str(), self._clock()
 
     def unanswered(self, error: Any) -> None:
-        """A question was not answered, see `is_away`, and is asked again."""
+        """A request was not answered, see `is_away`, and is retried."""
         if error.name() in (*_LOST, "_ALL_BROKERS_DOWN"):
             self._away(error.str())
         else:
             self.say(f"{error.str()}. Trying again; nothing is lost.")
 
     def answered(self) -> None:
-        """A question was answered."""
+        """A request was answered."""
         if self._look_due is not None:
             self._look_due = self._lost = None
             self._waiter.goes_on()
@@ -148,7 +149,7 @@ class ClientErrors:
         self._waiter.leaves()
 
     def check(self, client: Any = None) -> None:
-        """Raise where trying on is of no use. Quick, but while brokers refuse or do not answer.
+        """Raise where a retry is pointless. Quick, except while brokers refuse or do not answer.
 
         Args:
             client: asked whether any broker answers, in two seconds; None: it was asked just now, and none did.
@@ -165,9 +166,9 @@ class ClientErrors:
         self._refusal = None
 
     def look(self, client: Any) -> None:
-        """Find out whether brokers that were away are back, and whether one that was lost was the last.
+        """Find out whether brokers that were unavailable are back, and whether one that was lost was the last.
 
-        Not of every client librdkafka says that all of its brokers are down.
+        librdkafka does not report for every client that all of its brokers are down.
         """
         now = self._clock()
         if self._look_due is not None:
@@ -184,7 +185,7 @@ class ClientErrors:
                 self._away(said)
 
     def say(self, problem: str) -> None:
-        """Log a warning, unless it was logged not long ago."""
+        """Log a warning, unless it was logged recently."""
         text, now = _CHANGING.sub("", problem), self._clock()
         if now - self._said.get(text, -_SAY_AGAIN_S) >= _SAY_AGAIN_S:
             self._said[text] = now
@@ -217,7 +218,7 @@ class ClientErrors:
 
 
 def is_away(error: Any) -> bool:
-    """Whether an error of a question says that no broker answers, or that the same question may be answered later."""
+    """Whether an error says that no broker answers, or that the same request may succeed later."""
     return error.name() in ("_TRANSPORT", "_ALL_BROKERS_DOWN", "_TIMED_OUT") or bool(error.retriable())
 
 

@@ -1,7 +1,7 @@
-"""Every setting of Java's producer, consumer and admin client of Kafka 4.3, and what becomes of it here.
+"""Every setting of Java's producer, consumer and admin client of Kafka 4.3, and what it becomes here.
 
 https://kafka.apache.org/documentation/#producerconfigs (and #consumerconfigs, #adminclientconfigs). The settings of
-ssl.* and sasl.* stand in `_security_keys`.
+ssl.* and sasl.* are in `security_keys`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What becomes of a setting of Java's clients: the words in which the table of `_java_keys` is written."""
+"""What becomes of a setting of Java's clients: the kinds of rules in the table of `java_keys`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Mapped:
 
 @dataclass(frozen=True)
 class Computed:
-    """Takes effect: `compute(key, value, all Java settings)` gives settings of librdkafka with their text."""
+    """Takes effect: `compute(key, value, all Java settings)` returns settings of librdkafka as text."""
 
     compute: Callable[[str, str, Mapping[str, str]], dict[str, str]]
 
@@ -42,12 +42,12 @@ class Computed:
 
 @dataclass(frozen=True)
 class OfRuntime:
-    """Takes effect in our own loops, not in librdkafka: `Translated.runtime` hands the whole number on."""
+    """Takes effect in the loops of this project, not in librdkafka: `Translated.runtime` has the whole number."""
 
 
 @dataclass(frozen=True)
 class NoEffect:
-    """Has no effect, and harms nothing: one warning that says why. `unless` are values that need no warning."""
+    """Has no effect, and does no harm: one warning that says why. `unless` are values that need no warning."""
 
     reason: str
     unless: tuple[str, ...] = ()
@@ -55,7 +55,7 @@ class NoEffect:
 
 @dataclass(frozen=True)
 class Refused:
-    """Would change what happens without a word: an error with advice. `unless` are values that ask for nothing."""
+    """Would silently change behaviour: an error with advice. `unless` are values that request nothing."""
 
     advice: str
     unless: tuple[str, ...] = ()
@@ -65,7 +65,7 @@ Rule = Mapped | Computed | OfRuntime | NoEffect | Refused
 
 
 def whole_number(key: str, value: str) -> int:
-    """The number that a value means, or an error that names the key."""
+    """The value as a number, or an error that names the key."""
     try:
         return int(value.strip())
     except ValueError:

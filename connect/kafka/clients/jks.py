@@ -1,7 +1,7 @@
 """Reads stores in Java's old format, JKS: trusted certificates, and private keys with their chains.
 
-Nobody keeps a library for it: the last pyjks is of April 2020. The format is small and will not change: since Java 9
-keytool writes PKCS#12 unless it is asked for JKS. Its SHA-1 protects no secret; a store is as safe as its file is.
+No maintained library reads it: the last pyjks is of April 2020. The format is small and will not change: since Java 9
+keytool writes PKCS#12 unless told otherwise. Its SHA-1 protects no secret; a store is as safe as its file is.
 
     magic FEEDFEED | version | entries | SHA-1 of password, "Mighty Aphrodite" and all before
     entry: 1 | alias | time | encrypted key | chain       or 2 | alias | time | certificate
@@ -30,12 +30,12 @@ class JksError(ValueError):
 
 
 class WrongPassword(JksError):
-    """The password does not fit: the store's, or a key's."""
+    """The password is wrong: the store's, or a key's."""
 
 
 @dataclass(frozen=True)
 class EncryptedKey:
-    """A private key as it stands in a store.
+    """A private key as it is stored.
 
     Attributes:
         chain: DER certificates, its own first.
@@ -63,7 +63,7 @@ class EncryptedKey:
 
 @dataclass(frozen=True)
 class JksStore:
-    """What a store holds, in its order.
+    """The content of a store, in order.
 
     Attributes:
         keys: private keys.
@@ -79,11 +79,11 @@ def read_jks(data: bytes, password: str | None) -> JksStore:
 
     Args:
         data: the file.
-        password: of the store; None does not check whether the store is whole, as in Java.
+        password: of the store; None skips the integrity check, as in Java.
 
     Raises:
         WrongPassword: the password, or the file, is not what it was when the store was written.
-        JksError: the file is no such store, or cut off.
+        JksError: the file is no such store, or truncated.
     """
     store = _parse(data)
     if password is not None:

@@ -1,4 +1,4 @@
-"""Java's settings of a client, as arguments for kafka-python; and a client of it that is connected.
+"""Java's settings of a client, as arguments for kafka-python; and a connected client of it.
 
 kafka-python does what confluent-kafka cannot: membership of a Connect group, and some requests to the brokers.
 """
@@ -43,7 +43,7 @@ _RETRY: Final = 0.25  # seconds between two tries to connect
 
 
 def _worth_telling(record: logging.LogRecord) -> bool:
-    """Not each failed try to connect, several a second at ERROR: whoever waits for the answer says what is wrong."""
+    """Drops single failed tries to connect, several a second at ERROR: the caller that waits reports what is wrong."""
     return logging.getLogger(record.name).isEnabledFor(logging.DEBUG)
 
 
@@ -52,12 +52,12 @@ for _name in ("kafka.net.manager", "kafka.net.connection", "kafka.net.transport"
 
 
 def kafka_python_settings(java: Mapping[str, str]) -> dict[str, Any]:
-    """The arguments for kafka-python's clients: addresses, times, TLS and SASL. Other keys are none of its business.
+    """The arguments for kafka-python's clients: addresses, times, TLS and SASL. Other keys are ignored.
 
-    What comes back holds passwords, and a TLS context in memory.
+    The result contains passwords, and a TLS context in memory.
 
     Raises:
-        ClientSettingError: a setting is wrong, or asks for what kafka-python cannot do.
+        ClientSettingError: a setting is wrong, or requests what kafka-python cannot do.
     """
     protocol = java.get("security.protocol", "PLAINTEXT").strip().upper()
     if protocol not in {"PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"}:
@@ -150,10 +150,11 @@ def connected_client(settings: Mapping[str, Any], timeout: float) -> KafkaNetCli
 
 @cache
 def hear_last_words() -> None:
-    """Have kafka-python take what came before the end of a connection.
+    """Have kafka-python process what arrived before the end of a connection.
 
-    A broker that refuses a login says so and hangs up. Where both are there when the socket is read, kafka-python
-    (3.0.12) drops the answer, and a wrong password looks like a broker that is away. The end is read the next time.
+    A broker that refuses a login says so and closes the connection. If both are there when the socket is read,
+    kafka-python
+    (3.0.12) drops the answer, and a wrong password looks like an unavailable broker. The end is read the next time.
     """
     from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
 
@@ -196,7 +197,7 @@ async def _probe(client: KafkaNetClient, settings: Mapping[str, Any], deadline: 
 
 
 def _raise_if_final(settings: Mapping[str, Any], error: Exception) -> None:
-    """What trying again does not fix."""
+    """Raise errors that a retry does not fix."""
     from kafka import errors
 
     where = ", ".join(settings["bootstrap_servers"])

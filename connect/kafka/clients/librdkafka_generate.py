@@ -1,4 +1,4 @@
-"""Writes `librdkafka.py`, the list of its own settings: `python -m connect.kafka.clients.librdkafka_generate`.
+"""Writes `librdkafka.py`, the list of librdkafka's own settings: `python -m connect.kafka.clients.librdkafka_generate`.
 
 Run it after an update of confluent-kafka; the difference in git shows what the update brought. librdkafka prints its
 list through rd_kafka_conf_properties_show, which confluent-kafka does not offer, so it is called by ctypes.
@@ -19,7 +19,7 @@ _NOT_TEXT = "see dedicated API"
 
 
 def generated() -> str:
-    """The text that `librdkafka.py` should have for the installed librdkafka."""
+    """The content of `librdkafka.py` for the installed librdkafka."""
     version, listing = _installed()
     rows = []
     seen = set()
@@ -52,7 +52,7 @@ def _row(name: str, scope: str, kind: str, allowed: str, alias: str) -> str:
 
 
 def _installed() -> tuple[str, str]:
-    """Version and list of the librdkafka that confluent-kafka has loaded."""
+    """Version and list of the loaded librdkafka."""
     import confluent_kafka
     from confluent_kafka import cimpl
 

@@ -1,4 +1,4 @@
-"""One setting of librdkafka, and how a value has to look for it."""
+"""One setting of librdkafka, and the form of its values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Property:
     alias_of: str = ""
 
     def parse(self, text: str) -> tuple[Value, str]:
-        """The value that `text` means, and a note if it had to be brought into the range.
+        """The value of `text`, and a note if it had to be brought into the range.
 
         Raises:
             ValueError: it is no such value; the message says what would be.

@@ -1,8 +1,8 @@
-"""What librdkafka logs, without what nobody acts on.
+"""librdkafka's log, without lines that nobody acts on.
 
-It tells of every failed try to reach a broker, twenty a second, at ERROR; the error callbacks of our clients say the
-same once. So it is with what follows from that. And it warns while a broker that has just started is not ready to
-number producers, or has not told of all partitions, which passes by itself.
+It logs every failed try to reach a broker, twenty a second, at ERROR; the error callbacks of the clients here say the
+same once. The same holds for consequences of that. And it warns while a broker that has just started cannot yet number
+producers, or has not announced all partitions, which passes by itself.
 """
 
 from __future__ import annotations

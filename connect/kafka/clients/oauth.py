@@ -22,7 +22,7 @@ _RENEW = 0.8  # of a token's life, as Java's sasl.login.refresh.window.factor
 
 
 class TokenFromUrl(AbstractTokenProvider):
-    """Asks for a token when there is none or the last one grows old.
+    """Requests a token when there is none or the last one expires soon.
 
     Raises:
         ClientSettingError: a setting is missing.

@@ -1,13 +1,14 @@
-"""What may stand among the settings of a client, and who may write it there.
+"""Which settings a client may have, and who may set them.
 
-Whoever may write a connector must not choose code, commands or signals for our processes, whatever the policy of
-overrides says (`connector.client.config.override.policy`); nor read files by them that no client needs. So three kinds:
+The author of a connector must not choose code, commands or signals for the worker's processes, whatever the override
+policy (`connector.client.config.override.policy`) allows; nor make a client read files that it does not need. Three
+rules:
 
 - `NEVER`: nobody sets these, the operator neither. They load a library, or break what the loops rely on.
-- Of what librdkafka knows beyond Java's keys a connector may override what is listed here. What an update of it brings
-  is refused until somebody has looked at it; a test tells of it.
-- Where a client is made in the worker's own process, to ask on a connector's behalf, only those overrides count that
-  say where the brokers are, as whom to log in, and what is asked for: `of_questions`.
+- Of librdkafka's own settings beyond Java's keys a connector may override those listed here. Settings that an update
+  of it brings are refused until they were reviewed; a test reports them.
+- Where a client is created in the worker's own process, for a request on a connector's behalf, only overrides count
+  that say where the brokers are, how to log in, and what is requested: `of_questions`.
 
 https://github.com/confluentinc/librdkafka/blob/v2.16.0/CONFIGURATION.md (KIP-458 for the overrides)
 """
@@ -113,7 +114,7 @@ _LOGIN: Final = ("sasl.", "security.", "ssl.")
 
 
 def refuse(connector: Mapping[str, str]) -> None:
-    """Raise ClientSettingError for the first override of a connector that is not allowed, of whichever client."""
+    """Raise ClientSettingError for the first override of a connector that is not allowed, of any client."""
     for key, message in refused(connector):
         raise ClientSettingError(key, message)
 
@@ -128,7 +129,7 @@ def refused(connector: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def refused_of_worker(worker: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """The settings for clients among a worker's properties that nobody may set: each key as it is written, and why."""
+    """The client settings among a worker's properties that nobody may set: each key as it is written, and why."""
     for written, value in worker.items():
         kind, _, key = written.partition(".")
         if message := never(key if kind in CLIENTS else written, value):
@@ -136,14 +137,14 @@ def refused_of_worker(worker: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def never(key: str, value: str) -> str | None:
-    """Why no client of ours is made with this setting; None where one may be."""
+    """Why no client may have this setting; None where one may."""
     if key == "ssl.providers" and (unknown := sorted({*value.replace(",", " ").split()} - _OPENSSLS_OWN)):
         return f'OpenSSL would load "{unknown[0]}"; write some of {", ".join(sorted(_OPENSSLS_OWN))}, or remove it'
     return NEVER.get(key)
 
 
 def of_questions(connector: Mapping[str, str]) -> dict[str, str]:
-    """A connector's configuration without the overrides that a client in the worker's own process has no use for.
+    """A connector's configuration without the overrides that a client in the worker's own process does not need.
 
     Raises:
         ClientSettingError: it has one that no connector may have.
@@ -175,7 +176,7 @@ def _why_not(kind: Kind, key: str, value: str) -> str | None:
 
 
 def _login_problem(value: str) -> str | None:
-    """Kerberos' words within a login module's options; what else is wrong with it is told elsewhere."""
+    """Kerberos' words within a login module's options; other errors in it are reported elsewhere."""
     rule = RULES["admin"]["sasl.jaas.config"]
     assert isinstance(rule, Computed)
     try:
@@ -191,7 +192,7 @@ def _login_problem(value: str) -> str | None:
 
 
 def _unfit(key: str, value: str) -> str | None:
-    """Why a path is none of a file that can be read at once. One that is not there is told of by who reads it."""
+    """Why a path is not a file that can be read at once. A missing file is reported by its reader."""
     try:
         check_regular(Path(value.strip()), MOST_OF_A_STORE)
     except IsADirectoryError:

@@ -1,6 +1,6 @@
-"""Security settings of Java's clients, and what becomes of them here: TLS from PEM files, PKCS#12 and JKS stores, SASL.
+"""Security settings of Java's clients, and what they become here: TLS from PEM files, PKCS#12 and JKS stores, SASL.
 
-https://kafka.apache.org/documentation/#security. What librdkafka cannot read itself is handed to it as PEM, in memory.
+https://kafka.apache.org/documentation/#security. What librdkafka cannot read itself is passed to it as PEM, in memory.
 """
 
 from __future__ import annotations

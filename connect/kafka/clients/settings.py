@@ -1,7 +1,7 @@
 """Settings of Kafka's clients by their Java names, translated for librdkafka.
 
-A setting takes effect, is named in a warning, or is refused; none is dropped without a word. What is spelled in
-librdkafka's own way goes through. Where both know a name, it means what it means in Java.
+A setting takes effect, is named in a warning, or is refused; none is silently dropped. Settings in librdkafka's own
+spelling are passed on. Where both know a name, it means what it means in Java.
 
 https://kafka.apache.org/documentation/#producerconfigs (KIP-458 for the overrides of a connector)
 """
@@ -76,8 +76,9 @@ class Translated:
     """Settings for a client of confluent-kafka.
 
     `librdkafka` has each setting under one spelling: Java's where librdkafka knows it as an alias. `runtime` has what
-    our own loops go by (`max.poll.records`). Each warning is worth a line in the log, once. `keys` has, for keys of
-    Java's that stand in their file with a prefix, how they stand there.
+    the loops of this project use (`max.poll.records`). Each warning should be logged, once. `keys` has, for Java keys
+    that
+    have a prefix in their file, their spelling there.
     """
 
     librdkafka: dict[str, Value] = field(repr=False)  # passwords are among them
@@ -87,16 +88,16 @@ class Translated:
 
 
 def translate(kind: Kind, java: Mapping[str, str]) -> Translated:
-    """Translate the settings that were given, adding no defaults.
+    """Translate the given settings, without defaults.
 
     Raises:
-        ClientSettingError: a value is wrong, or a setting asks for what librdkafka cannot do.
+        ClientSettingError: a value is wrong, or a setting requests what librdkafka cannot do.
     """
     return _translate(kind, java, {})
 
 
 def client_settings(kind: Kind, java: Mapping[str, str]) -> Translated:
-    """Translate, over the defaults that every client of ours starts from. Raises as `translate` does."""
+    """Translate, with the defaults of every client here. Raises as `translate` does."""
     return _over_defaults(kind, java, {})
 
 
@@ -120,10 +121,10 @@ def task_client_settings(kind: Kind, worker: Mapping[str, str], connector: Mappi
 
 
 def task_java_settings(kind: Kind, worker: Mapping[str, str], connector: Mapping[str, str]) -> dict[str, str]:
-    """What `task_client_settings` translates, under Java's keys: for what else talks to the brokers for this task.
+    """The input of `task_client_settings`, under Java's keys: for other connections to the brokers of this task.
 
     Raises:
-        ClientSettingError: the connector overrides what no connector may, for whichever of its clients.
+        ClientSettingError: the connector overrides what no connector may, for any of its clients.
     """
     refuse(connector)
     own = {key.removeprefix(f"{kind}."): value for key, value in worker.items() if key.startswith(f"{kind}.")}
@@ -138,7 +139,7 @@ def task_java_settings(kind: Kind, worker: Mapping[str, str], connector: Mapping
 
 
 def client_login(java: Mapping[str, str]) -> tuple[str, str]:
-    """User and password of a client's login by PLAIN or SCRAM, for servers beside the brokers that take the same.
+    """User name and password of a client's PLAIN or SCRAM login, for servers beside the brokers that accept the same.
 
     Raises:
         ClientSettingError: there is no login of that kind. Its message shows nothing of it.
@@ -177,14 +178,14 @@ def _over_defaults(kind: Kind, java: Mapping[str, str], written: Mapping[str, st
 
 
 def _fit_session(settings: dict[str, Value], given: Mapping[str, Value]) -> None:
-    """Our shorter session gives way where the broker decides it, or the heartbeats that were asked for need more."""
+    """The default session, shorter than Java's, gets longer where the broker or the requested heartbeats need it."""
     ours = "session.timeout.ms"
     if ours not in given and ("heartbeat.interval.ms" in given or given.get("group.protocol") == "consumer"):
         del settings[ours]
 
 
 def _fit_idempotence(settings: dict[str, Value], given: Mapping[str, Value], written: Mapping[str, str]) -> list[str]:
-    """As in Java idempotence goes when another setting rules it out, unless it was asked for, which is an error."""
+    """As in Java another setting may disable idempotence, unless that was requested, which is an error."""
     in_flight = "max.in.flight.requests.per.connection"
     against = next(
         (
@@ -213,7 +214,7 @@ def _fit_idempotence(settings: dict[str, Value], given: Mapping[str, Value], wri
 
 
 def _fit_transaction(settings: dict[str, Value], written: Mapping[str, str]) -> list[str]:
-    """No transactional producer of librdkafka tries for longer than a transaction may last."""
+    """No transactional producer of librdkafka retries for longer than a transaction may last."""
     timeout, longest = "delivery.timeout.ms", settings.get("transaction.timeout.ms", 60000)
     if "transactional.id" not in settings or float(settings[timeout]) <= float(longest):
         return []

@@ -29,7 +29,7 @@ _CONVERT = (
 
 @dataclass(frozen=True)
 class Store:
-    """What a store holds, as PEM.
+    """The content of a store, as PEM.
 
     Attributes:
         private: the private key, not encrypted; empty where the store has none.
@@ -43,7 +43,7 @@ class Store:
 
 
 def store_type(java: Mapping[str, str], which: Which) -> str:
-    """What the settings call it: JKS where they do not."""
+    """The type in the settings: JKS by default."""
     return java.get(f"ssl.{which}.type", "JKS").strip().upper()
 
 

@@ -20,7 +20,7 @@ def client_tls_context(java: Mapping[str, str]) -> ssl.SSLContext:
     """The context for connecting to brokers, or to other servers.
 
     Raises:
-        ClientSettingError: a store cannot be read, or asks for what cannot be done here.
+        ClientSettingError: a store cannot be read, or a setting requests what cannot be done here.
     """
     if java.get("ssl.engine.factory.class"):
         raise ClientSettingError("ssl.engine.factory.class", "a Java class cannot do TLS here; leave it out")
@@ -106,7 +106,7 @@ def _identity(context: ssl.SSLContext, java: Mapping[str, str]) -> None:
 
 
 def _load_chain(context: ssl.SSLContext, pem: str, password: str | None) -> None:
-    """OpenSSL's interface in Python takes a key from a file only: one that lies in memory, of this process alone."""
+    """Python's interface to OpenSSL reads a key only from a file: this one lies in memory, of this process alone."""
     with os.fdopen(os.memfd_create("key"), "w") as file:
         file.write(pem)
         file.flush()

@@ -1,4 +1,4 @@
-"""A member's conversation with the coordinator of its group: kafka-python's, made into membership and nothing else.
+"""A member's conversation with the coordinator of its group: kafka-python's, reduced to membership.
 
 All of this runs on kafka-python's network thread, where nothing may block.
 """
@@ -44,19 +44,19 @@ _DEDICATED: Final = "coordinator-"  # how kafka-python names the connection that
 
 
 class Member(Protocol):
-    """Who is a member. Only `metadata` and `assign` are worked out at once, the rest is done elsewhere, in order."""
+    """The member's decisions. Only `metadata` and `assign` are computed at once, the rest elsewhere, in order."""
 
     def metadata(self) -> Mapping[str, bytes]:
-        """What to say of itself, for each protocol."""
+        """The metadata of this member, for each protocol."""
 
     def assign(self, protocol: str, leader: str, members: Sequence[tuple[str, bytes]]) -> Mapping[str, bytes]:
-        """Everybody's assignment, if this is the leader."""
+        """The assignment of every member, if this is the leader."""
 
     def joined(self, generation: int, member_id: str, protocol: str, assignment: bytes) -> None:
         """The group is complete."""
 
     def rejoining(self, protocol: str) -> None:
-        """The member joins again as soon as what was said so far is done."""
+        """The member joins again as soon as earlier events are processed."""
 
     def lost(self, reason: str) -> None:
         """The membership is lost."""
@@ -65,18 +65,18 @@ class Member(Protocol):
         """It cannot be a member."""
 
     def when_done(self, call: Callable[[], None]) -> None:
-        """Call this, on any thread, when all that was said so far is done."""
+        """Call this, on any thread, when all earlier events are processed."""
 
     def busy(self) -> bool:
-        """Whether something that was said is not done yet."""
+        """Whether an event is not processed yet."""
 
 
 class Coordinator(BaseCoordinator):
     """One member's view of its coordinator.
 
-    What differs from kafka-python: heartbeats go on while the others join, on another connection, because the broker
-    reads nothing more from the one with the pending join; an answer is credited to the moment of its request; a call to
-    join again that comes during a join is kept. A coordinator that cannot be reached costs the membership when the
+    Differences from kafka-python: heartbeats continue while the others join, on another connection, because the broker
+    reads nothing more from the one with the pending join; an answer counts from the moment of its request; a request to
+    join again that arrives during a join is kept. A coordinator that cannot be reached costs the membership when the
     session is over, and not after a heartbeat's interval as in Java: leases end with the session.
     """
 
@@ -104,15 +104,15 @@ class Coordinator(BaseCoordinator):
         self._manager.call_soon(self._watch)
 
     def ask_rejoin(self) -> None:
-        """Join again when the present join, if any, is over."""
+        """Join again when the current join, if any, is over."""
         self._net.call_soon_threadsafe(self.request_rejoin)
 
     def start_over(self) -> None:
-        """The session's time is over without a word from the coordinator: look for it and join again."""
+        """The session has expired without an answer of the coordinator: find it and join again."""
         self._net.call_soon_threadsafe(self._start_over)
 
     def end(self, reason: str, within: float) -> None:
-        """Leave the group if that can be done in so many seconds, and close all connections."""
+        """Leave the group if that is possible within this many seconds, and close all connections."""
         self._leaving.set()
         self._close_heartbeat()
         try:
@@ -134,7 +134,7 @@ class Coordinator(BaseCoordinator):
 
     @property
     def member_id(self) -> str:
-        """The id that the coordinator gave, or nothing."""
+        """The id that the coordinator assigned, or empty."""
         return str(self._generation.member_id)
 
     # What kafka-python asks of its heirs
@@ -296,7 +296,7 @@ class Coordinator(BaseCoordinator):
         return int(name.removeprefix(_DEDICATED)) if name.startswith(_DEDICATED) else None
 
     async def _done(self) -> None:
-        """Wait until the member has done what it was told."""
+        """Wait until the member has processed the events."""
         done = Future()
 
         def tell() -> None:

@@ -1,7 +1,7 @@
-"""Membership of a Connect group: joining, heartbeats, and until when the membership is certainly ours.
+"""Membership of a Connect group: joining, heartbeats, and until when the membership is certain.
 
-Built on kafka-python's `BaseCoordinator`, which is not a promised interface: the version is pinned, and
-tests/integration/group holds it against a real broker. Data goes through confluent-kafka, never through here.
+Built on kafka-python's `BaseCoordinator`, which is not a stable interface: the version is pinned, and
+tests/integration/group holds it against a real broker. Records go through confluent-kafka, never through here.
 
 https://kafka.apache.org/protocol (JoinGroup, SyncGroup, Heartbeat, LeaveGroup)
 """
@@ -41,46 +41,47 @@ _ADVICE: Final = {
 
 
 class GroupCallbacks(Protocol):
-    """What a member of a group does. The order of calls:
+    """Callbacks of a member. The order of calls:
 
         metadata -> (assign) -> joined -> rejoining -> metadata -> (assign) -> joined ... lost -> metadata -> ...
 
     `metadata` and `assign` are called on the thread that also sends the heartbeats: they return at once, from what is
-    in memory. The others have a thread of their own, one call at a time; while one runs heartbeats go on, but the
-    member does not join again before it has returned, and is out of the group if that takes `rebalance.timeout.ms`.
+    in memory. The others have a thread of their own, one call at a time; while one runs heartbeats continue, but the
+    member does not join again before it has returned, and leaves the group if that takes `rebalance.timeout.ms`.
     """
 
     def metadata(self) -> Mapping[str, bytes]:
-        """What to say when joining, for each protocol. It must tell all that this member owns at this moment."""
+        """The metadata for joining, for each protocol. It must contain all that this member owns at this moment."""
 
     def assign(self, protocol: str, leader: str, members: Sequence[tuple[str, bytes]]) -> Mapping[str, bytes]:
         """The leader's work: an assignment for each member, from its id and its metadata.
 
-        Whether the members got it is known when `joined` comes with the leader's own.
+        The members have it for certain when `joined` is called with the leader's own.
         """
 
     def joined(self, generation: int, member_id: str, protocol: str, assignment: bytes) -> None:
         """This member is in the group with this assignment. On return `metadata` tells what it owns by it."""
 
     def rejoining(self, protocol: str) -> None:
-        """The member is about to join again; `protocol` is what the group spoke last.
+        """The member is about to join again; `protocol` is what the group used last.
 
-        Under "default" (eager) all work is stopped and forgotten here, before others may begin it; under the others it
-        goes on. When a group falls back to "default", this comes instead of `joined`: all stop, and join once more.
+        Under "default" (eager) all work is stopped and forgotten here, before others may start it; under the others it
+        continues. When a group falls back to "default", this is called instead of `joined`: all stop, and join once
+        more.
         """
 
     def lost(self, reason: str) -> None:
-        """The membership is lost, or nobody can tell: others may own the work by now. Stop everything; own nothing.
+        """The membership is lost, or uncertain: others may own the work by now. Stop everything; own nothing.
 
         `live()` is false before this is called. The member joins again by itself when it can.
         """
 
     def failed(self, error: ConnectError) -> None:
-        """There is no way on: the group refuses this member, or a callback raised. The last call; leave the group."""
+        """The membership cannot continue: the group refuses it, or a callback raised. The last call; leave the group."""
 
 
 class Membership:
-    """One member of a group of type "connect". All methods may be called from any thread.
+    """One member of a group of type "connect". All methods are thread-safe.
 
     Static membership (`group.instance.id`) is off: a member restarted within its session would get its last delta back,
     without a rebalance, and lose its work.
@@ -88,12 +89,12 @@ class Membership:
     Args:
         settings: the worker's, under Java's keys: `group.id`, `session.timeout.ms`, `heartbeat.interval.ms`,
             `rebalance.timeout.ms`, `client.id`, the brokers' addresses and their security.
-        protocols: what to offer, in order of preference, such as ("sessioned", "compatible", "default").
-        callbacks: what to do.
-        clock: seconds on a clock that nobody sets back and that goes on while the machine sleeps.
+        protocols: in order of preference, such as ("sessioned", "compatible", "default").
+        callbacks: see there.
+        clock: seconds on a clock that nobody sets back and that continues while the machine sleeps.
 
     Raises:
-        ClientSettingError: a setting is wrong, or asks for what cannot be done.
+        ClientSettingError: a setting is wrong, or requests what cannot be done.
     """
 
     def __init__(
@@ -144,7 +145,7 @@ class Membership:
         self._coordinator.begin()
 
     def request_rejoin(self, reason: str) -> None:
-        """Make the group rebalance. During a join it takes effect after it, unless the join still sees what is new."""
+        """Make the group rebalance; during a join after it, unless the join still includes the change."""
         if self._coordinator and not self._ended.is_set():
             _log.info("group %s: joining again: %s", self._group, reason)
             self._coordinator.ask_rejoin()
@@ -152,7 +153,7 @@ class Membership:
     def leave(self, reason: str = "the worker stops", within: float = _LEAVE_WITHIN) -> None:
         """Leave the group, so that the others learn of it at once, and end. The work was stopped before.
 
-        Nothing is called back any more. May be called from a callback, and twice. Takes so many seconds at most.
+        No callback is called from now on. May be called from a callback, and twice. Takes this many seconds at most.
         """
         if self._coordinator is None or self._ended.is_set():
             return
@@ -167,7 +168,7 @@ class Membership:
         return self._session.live()
 
     def live_until(self) -> float:
-        """The moment up to which this is certainly a member, if nothing more is heard: minus infinity if it is none.
+        """The moment until which this is certainly a member, if no answer arrives: minus infinity if it is none.
 
         It is the moment at which the last answered heartbeat was sent, plus `session.timeout.ms` (or, if that is
         sooner, the moment of the last one before a rebalance, plus `rebalance.timeout.ms`): the coordinator counts from
@@ -176,7 +177,7 @@ class Membership:
         return self._session.until()
 
     def complete_at(self) -> float:
-        """The last moment at which the group is known to have been complete: whoever is missing now went after it."""
+        """The last moment at which the group was certainly complete: a member that is missing now left after it."""
         return self._session.undisturbed()
 
     @property
@@ -186,7 +187,7 @@ class Membership:
 
     @property
     def member_id(self) -> str:
-        """The id the coordinator gave; empty if it gave none yet."""
+        """The id that the coordinator assigned; empty if it has not yet."""
         return self._coordinator.member_id if self._coordinator else ""
 
     @property
@@ -200,7 +201,7 @@ class Membership:
         return self._coordinator is not None and bool(self._coordinator.rebalance_in_progress())
 
     def _look_at_clock(self) -> None:
-        """Independent of the network's thread: whatever holds that up, the end of the session is seen."""
+        """Independent of the network thread: whatever delays that, the end of the session is noticed."""
         if self._coordinator and self._session.held() and not self._session.live() and self._session.lose():
             self._callbacks.lost("no answer from the coordinator for session.timeout.ms")
             self._coordinator.start_over()
@@ -215,7 +216,7 @@ class Membership:
 
 
 class _Told:
-    """Hands on to the callbacks what happens: at once what needs an answer, the rest through their thread."""
+    """Passes events to the callbacks: at once those that need an answer, the rest through their thread."""
 
     def __init__(self, callbacks: GroupCallbacks, thread: CallbackThread, session: Session) -> None:
         self._callbacks = callbacks

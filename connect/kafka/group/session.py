@@ -8,12 +8,12 @@ from collections.abc import Callable
 
 
 class Session:
-    """What is known of the session. Any thread may ask; the one that talks to the coordinator tells.
+    """What is known of the session. Any thread may read; the one that talks to the coordinator writes.
 
     Args:
         clock: seconds on a clock that nobody sets back.
-        timeout: seconds after which the coordinator gives a silent member up.
-        rejoin_within: seconds that it gives a member to join again, once a rebalance has begun.
+        timeout: seconds after which the coordinator removes a silent member.
+        rejoin_within: seconds that a member has to join again, once a rebalance has begun.
     """
 
     def __init__(self, clock: Callable[[], float], timeout: float, rejoin_within: float) -> None:
@@ -26,7 +26,7 @@ class Session:
         self.losses = 0  # how often a membership was lost
 
     def joined(self, sent: float) -> None:
-        """The group is complete and this is a member of it: the request that was answered was sent at this moment."""
+        """The group is complete with this member: the answered request was sent at this moment."""
         with self._lock:
             self._held = True
             self._heard = self._undisturbed = sent
@@ -50,9 +50,9 @@ class Session:
         return self._held
 
     def until(self) -> float:
-        """The moment up to which it is certainly alive; minus infinity if there is none.
+        """The moment until which it is certainly alive; minus infinity if there is none.
 
-        A rebalance may have begun right after the last answer that did not speak of one.
+        A rebalance may have begun right after the last answer that did not announce one.
         """
         with self._lock:
             return (
@@ -68,5 +68,5 @@ class Session:
         return self.clock() < self.until()
 
     def silence(self) -> float:
-        """Seconds since the last request that was answered was sent."""
+        """Seconds since the last answered request was sent."""
         return self.clock() - self._heard

@@ -1,7 +1,8 @@
-"""The name of a sink task in its consumer group (KIP-345): the same one whichever process runs it.
+"""The name of a sink task in its consumer group (KIP-345): the same in whichever process it runs.
 
-A process that was killed stays in its group until its session ends. Under the same name its successor takes its place
-at once, nobody else's partitions move, and the brokers turn away the process that ran before, should it still live.
+A killed process stays in its group until its session ends. Under the same name its successor replaces it at once, no
+other
+partitions move, and the brokers refuse the earlier process, should it still live.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ def as_static_member(
 ) -> dict[str, Value]:
     """The settings of a sink task's consumer with its name in the group.
 
-    A name that a user gave stays. In the protocol of KIP-848 there is none: there a broker refuses whoever comes while
-    the session of the one before lasts.
+    A name that a user set stays. The protocol of KIP-848 gets none: there a broker refuses a new member while the
+    session of the previous one lasts.
 
     Args:
         settings: librdkafka's.
@@ -38,7 +39,7 @@ def as_static_member(
 
 
 def instance_id(worker: Mapping[str, str], connector: str, task: int) -> str:
-    """One name for all processes of a task of which one at most is to run: in a pool, or on a standalone worker.
+    """One name for all processes of a task of which at most one should run: in a pool, or on a standalone worker.
 
     Two standalone workers may have a connector of the same name, and share its partitions.
     """

@@ -1,1 +1,1 @@
-"""Records out of Kafka: in a group, by ranges, of partitions; and how far others have read."""
+"""Reading from Kafka: in a group, by ranges, by partitions; and the progress of other readers."""

@@ -1,10 +1,11 @@
 """Waiting for a consumer's next record in a way that another thread can end.
 
-A consumer that waits inside the client cannot be woken, so a task that is to stop, or be paused, would be noticed only
-at the end of a short wait: either stopping is slow, or an idle task wakes up five times a second. librdkafka can write
-to a file descriptor when something arrives (rd_kafka_queue_io_event_enable); confluent-kafka does not offer that, so
-its consumer's handle is taken from where the object keeps it. That is done only for the versions for which it was
-tried, and only if the handle answers with the client's name; with any other the caller waits inside the client.
+A consumer that waits inside the client cannot be woken, so the stop or pause of a task would be noticed only at the end
+of
+a short wait: either stopping is slow, or an idle task wakes up five times a second. librdkafka can write to a file
+descriptor when something arrives (rd_kafka_queue_io_event_enable); confluent-kafka does not offer that, so its
+consumer's handle is taken from where the object stores it. That is done only for versions with which it was tried, and
+only if the handle answers with the client's name; with any other the caller waits inside the client.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _ONE = (1).to_bytes(8, "little")
 
 
 class Arrivals:
-    """What arrives at one consumer. `wake` may be called from any thread, all else from the consumer's own."""
+    """Arrivals at one consumer. `wake` is thread-safe, all else is for the consumer's own thread."""
 
     def __init__(self, library: ctypes.CDLL, handle: int) -> None:
         self._library = library
@@ -50,21 +51,21 @@ class Arrivals:
         return message
 
     def wake(self) -> None:
-        """Have a wait end that is under way, or else the next one."""
+        """End a running wait, or else the next one."""
         try:
             os.eventfd_write(self._ready, 1)
         except OSError:  # closed in between
             pass
 
     def close(self) -> None:
-        """Let go of the consumer's queue; call it before the consumer is closed."""
+        """Release the consumer's queue; call it before the consumer is closed."""
         self._library.rd_kafka_queue_io_event_enable(self._queue, -1, None, 0)
         self._library.rd_kafka_queue_destroy(self._queue)
         os.close(self._ready)
 
 
 def arrivals(consumer: Any, name: str) -> Arrivals | None:
-    """What arrives at a consumer, or None where that cannot be had.
+    """The arrivals at a consumer, or None where they are not available.
 
     Args:
         consumer: a `confluent_kafka.Consumer`, not closed.
@@ -81,7 +82,7 @@ def arrivals(consumer: Any, name: str) -> Arrivals | None:
 
 @cache
 def _library() -> ctypes.CDLL | None:
-    """The librdkafka that confluent-kafka brought along, which is loaded already."""
+    """The librdkafka that confluent-kafka has loaded."""
     import confluent_kafka
 
     if not version("confluent-kafka").startswith(TRIED):

@@ -1,4 +1,4 @@
-"""How many records wait for a consumer, by what its client knows."""
+"""The number of records that wait for a consumer, as far as its client knows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _COMMITTED_AGAIN_S = 10.0
 
 
 class Backlog:
-    """What waits in a consumer's partitions. Called from the consumer's thread.
+    """What waits in a consumer's partitions. Called on the consumer's thread.
 
     Args:
         consumer: a `confluent_kafka.Consumer`.
@@ -33,18 +33,18 @@ class Backlog:
         self._begin[partition] = offset
 
     def forget(self, partitions: Iterable[TopicPartition]) -> None:
-        """They are not ours any more."""
+        """These partitions are no longer assigned."""
         for partition in partitions:
             self._begin.pop(partition, None)
 
     def count(self, assignment: frozenset[TopicPartition], positions: Mapping[TopicPartition, int]) -> int:
         """Records that wait, -1 while that is unknown for one of the partitions.
 
-        Asks no broker, but once for each partition from which nothing came yet: what the group has committed.
+        Sends no request, except one for each partition without records so far: what the group has committed.
 
         Args:
-            assignment: our partitions.
-            positions: the next offset of those from which something came.
+            assignment: the assigned partitions.
+            positions: the next offset of those that had records.
         """
         from confluent_kafka import TopicPartition as ClientPartition
 

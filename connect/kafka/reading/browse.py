@@ -1,6 +1,6 @@
-"""Looking at what lies in a topic: reads only, joins no group, commits nothing.
+"""Browses topics: reads only, joins no group, commits nothing.
 
-By the client settings that a connector's own consumer has, so that whoever may run the connector may look.
+It uses the client settings of the connector's own consumer, so that a user who may run the connector may browse.
 """
 
 from __future__ import annotations
@@ -50,18 +50,18 @@ class Browser:
         self._admin = Admin(task_java_settings("admin", worker, connector))
 
     def close(self) -> None:
-        """End the clients."""
+        """Close the clients."""
         self._admin.close()
 
     def spans(self, topic: str) -> dict[int, Span]:
-        """Where the records of each partition begin and end. Raises NoTopicError, ConnectError."""
+        """The first and last offsets of each partition. Raises NoTopicError, ConnectError."""
         partitions = self.partitions(topic)
         begins = self._offsets(topic, partitions, EARLIEST)
         ends = self._offsets(topic, partitions, LATEST)
         return {number: Span(begins[number], ends[number]) for number in partitions}
 
     def partitions(self, topic: str) -> list[int]:
-        """The numbers of a topic's partitions. Does not make the topic. Raises NoTopicError, ConnectError."""
+        """The numbers of a topic's partitions. Does not create the topic. Raises NoTopicError, ConnectError."""
         try:
             found = self._admin.partitions([topic])
         except AdminError as error:
@@ -71,7 +71,7 @@ class Browser:
         return found[topic]
 
     def offsets_at(self, topic: str, spans: Mapping[int, Span], timestamp: int) -> dict[int, int]:
-        """For each partition the first offset whose record is of this moment (ms) or later; its end where none is."""
+        """For each partition the first offset whose record is of this time (ms) or later; its end if none is."""
         found = self._offsets(topic, list(spans), timestamp)
         return {number: offset if offset >= 0 else spans[number].end for number, offset in found.items()}
 
@@ -79,7 +79,7 @@ class Browser:
         """The records of these spans, those of one partition in order. Ends with the last, or after `timeout` seconds.
 
         Raises:
-            TimeoutError: the time was over before the last one came; what was yielded is good.
+            TimeoutError: time ran out before the last one; what was yielded is good.
             ConnectError: a broker refuses.
         """
         begin = {TopicPartition(topic, number): span.begin for number, span in spans.items() if span.begin < span.end}

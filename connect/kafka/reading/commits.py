@@ -1,7 +1,7 @@
-"""Commits of a consumer, each waited for no longer than some seconds.
+"""Commits of a consumer, each waited for at most some seconds.
 
-librdkafka waits for as long as there is no coordinator, whatever becomes of the task that waits with it: a commit runs
-in a thread of its own. There is one at a time, so that an old one is never the last.
+librdkafka waits as long as there is no coordinator, even if the task has to end meanwhile: a commit runs on a thread of
+its own. There is one at a time, so that an old one is never the last.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _PATIENCE_S: Final = 3.0
 
 
 class Commits:
-    """Commits of one consumer. Call it from one thread.
+    """Commits of one consumer. For one thread.
 
     Args:
         consumer: the client.
@@ -30,7 +30,7 @@ class Commits:
 
     @contextmanager
     def in_callback(self) -> Iterator[None]:
-        """Inside, the client has called back: it takes a commit from this thread only."""
+        """Inside, the client is in a callback: it accepts a commit from this thread only."""
         self._called_back = True
         try:
             yield
@@ -41,7 +41,7 @@ class Commits:
         """The broker's answer for each partition.
 
         Raises:
-            TimeoutError: there is none yet, also none to the commit before, perhaps.
+            TimeoutError: there is none yet; perhaps not even for the commit before.
             KafkaException: the broker refuses.
         """
         if self._called_back:
@@ -61,7 +61,7 @@ class Commits:
         return answer.result(_PATIENCE_S) or ()
 
     def under_way(self, patience: float | None = 0) -> bool:
-        """Whether a commit is still under way after so many seconds; None waits for its end."""
+        """Whether a commit still runs after this many seconds; None waits for its end."""
         if self._thread.is_alive():
             self._thread.join(patience)
         return self._thread.is_alive()

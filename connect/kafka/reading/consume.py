@@ -1,7 +1,7 @@
 """Consumes batches of records for a sink task, and keeps the task's positions.
 
-Columns are made from the client's messages only where somebody looks: topics, partitions, offsets, timestamps and
-headers of a batch that is written as plain values are never touched.
+Columns are made from the client's messages only when they are used: topics, partitions, offsets, timestamps and headers
+of a batch that is written as plain values are never touched.
 """
 
 from __future__ import annotations
@@ -40,27 +40,27 @@ _TICK_S = 0.01
 
 
 class RebalanceListener(Protocol):
-    """Told of partitions that come and go, from within `BatchConsumer.poll`."""
+    """Called when partitions are assigned and revoked, from within `BatchConsumer.poll`."""
 
     def assigned(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int] | None:
-        """These partitions are ours. Returns where to begin in the ones for which that is known."""
+        """These partitions were assigned. Returns where to begin in those for which that is known."""
 
     def revoked(self, partitions: Sequence[TopicPartition]) -> None:
-        """These partitions go to somebody else; commits are still possible."""
+        """These partitions are being revoked; commits are still possible."""
 
     def lost(self, partitions: Sequence[TopicPartition]) -> None:
-        """These partitions are somebody else's already."""
+        """These partitions already belong to other members."""
 
 
 class BatchConsumer:
-    """A consumer of one task. Called from one thread, but for `wake`.
+    """A consumer of one task. For one thread, except `wake`.
 
     Args:
         settings: librdkafka's, from `client_settings`.
         topics: names, or a compiled pattern that whole names must match.
         listener: see `RebalanceListener`.
-        rows: at most so many records a batch.
-        also: names of topics that are read besides.
+        rows: the maximum number of records of a batch.
+        also: names of further topics.
         keys: see `ClientErrors`.
     """
 
@@ -106,7 +106,7 @@ class BatchConsumer:
 
     @property
     def assignment(self) -> frozenset[TopicPartition]:
-        """The partitions that are ours now."""
+        """The currently assigned partitions."""
         return self._assignment
 
     @property
@@ -116,7 +116,7 @@ class BatchConsumer:
 
     @property
     def member_id(self) -> str | None:
-        """Our member of the consumer group, once it has joined."""
+        """The id of this member of the consumer group, once it has joined."""
         member: str | None = self._consumer.memberid()
         return member or None
 
@@ -127,19 +127,19 @@ class BatchConsumer:
 
     @property
     def can_be_woken(self) -> bool:
-        """Whether `wake` ends a poll that waits; else polls should be short."""
+        """Whether `wake` ends a waiting poll; else polls should be short."""
         return self._arrivals is not None
 
     def wake(self) -> None:
-        """Have `poll` return soon, with or without records. From any thread."""
+        """Have `poll` return soon, with or without records. Thread-safe."""
         if self._arrivals is not None:
             self._arrivals.wake()
 
     def poll(self, timeout: float) -> SinkBatch | None:
-        """The next records, at most `rows`; waits so many seconds for the first. None when there are none.
+        """The next records, at most `rows`; waits this many seconds for the first. None when there are none.
 
-        Runs the listener. Raises what the listener raised, and `ConnectError` for errors that do not pass by
-        themselves: `NotLetInError` where the brokers refuse this client.
+        Calls the listener. Raises the listener's errors, and `ConnectError` for errors that do not pass by themselves:
+        `NotLetInError` where the brokers refuse this client.
         """
         if isinstance(self._topics, re.Pattern) and time.monotonic() >= self._regex_due:
             self._subscribe()
@@ -177,7 +177,7 @@ class BatchConsumer:
         return first
 
     def positions(self) -> dict[TopicPartition, int]:
-        """For each assigned partition from which something came, the offset of the record that comes next."""
+        """For each assigned partition that had records, the offset of the next record."""
         from confluent_kafka import TopicPartition as ClientPartition
 
         asked = [ClientPartition(*partition) for partition in self._assignment]
@@ -185,10 +185,10 @@ class BatchConsumer:
         return {TopicPartition(str(p.topic), int(p.partition)): int(p.offset) for p in found if p.offset >= 0}
 
     def commit(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Commit, and wait for the broker's answer, but for some seconds at most.
+        """Commit, and wait for the broker's answer, for some seconds at most.
 
         Raises:
-            ConnectError: the broker did not take it, or not yet.
+            ConnectError: the broker refused it, or has not answered yet.
         """
         from confluent_kafka import KafkaException
         from confluent_kafka import TopicPartition as ClientPartition
@@ -209,10 +209,10 @@ class BatchConsumer:
                 raise ConnectError(f"The offset of {where} was not committed: {answer.error.str()}")
 
     def committed(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
-        """What the group has committed of these partitions, as far as it has.
+        """What the group has committed of these partitions, if anything.
 
         Raises:
-            ConnectError: the broker does not say.
+            ConnectError: the broker does not answer.
         """
         from confluent_kafka import KafkaException
         from confluent_kafka import TopicPartition as ClientPartition
@@ -226,7 +226,7 @@ class BatchConsumer:
         return {TopicPartition(str(p.topic), int(p.partition)): int(p.offset) for p in found if p.offset >= 0}
 
     def seek(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Go on from these offsets, in partitions that are ours."""
+        """Continue at these offsets, in assigned partitions."""
         from confluent_kafka import TopicPartition as ClientPartition
 
         for partition, offset in offsets.items():
@@ -234,23 +234,24 @@ class BatchConsumer:
                 self._consumer.seek(ClientPartition(partition.topic, partition.partition, offset))
 
     def pause(self, partitions: Iterable[TopicPartition]) -> None:
-        """Deliver no more of these."""
+        """Stop delivering these partitions."""
         self._switch(self._consumer.pause, self._paused.update, partitions)
 
     def resume(self, partitions: Iterable[TopicPartition]) -> None:
-        """Deliver these again."""
+        """Deliver these partitions again."""
         self._switch(self._consumer.resume, self._paused.difference_update, partitions)
 
     def lag(self, without: Iterable[TopicPartition] = ()) -> int:
-        """Records that wait in our partitions, but for some; -1 while that is unknown. See `Backlog.count`."""
+        """Records that wait in the assigned partitions, except some; -1 while that is unknown. See `Backlog.count`."""
         return self._backlog.count(self._assignment.difference(without), self.positions())
 
     def close(self) -> bool:
-        """Leave the group; the listener is told of the partitions that go. Raises what it raised.
+        """Leave the group; the listener's `revoked` is called. Raises its errors.
 
         Returns:
-            whether we left. If not, our member stays until its session ends or somebody removes it, and the client's
-            threads until this process ends.
+            whether the member left. If not, it stays until its session ends or it is removed, and the client's threads
+                until
+            this process ends.
         """
         self._closing = True
         if self._arrivals is not None:
@@ -269,7 +270,8 @@ class BatchConsumer:
         """Close the client, which may be joining, but wait for it no longer than a moment.
 
         While a join waits for other members, the broker answers nothing else on its connection, and librdkafka waits
-        for the answer to its request to leave: for five seconds, which is all that a task has to stop.
+        for the
+        answer to its request to leave: for five seconds, which is all that a task has to stop.
         """
         self._leaving = True
         # With a name it is a member as soon as it has asked to join: the client cannot leave without the answer.
@@ -290,7 +292,7 @@ class BatchConsumer:
         return not unanswered and not thread.is_alive()
 
     def _say_goodbye(self) -> None:
-        """Tell the group: a member with a name that only closes is expected back until its session ends."""
+        """Leave the group explicitly: the group keeps a named member that only closes until its session ends."""
         from confluent_kafka import KafkaError, KafkaException
 
         try:
@@ -330,7 +332,7 @@ class BatchConsumer:
             return None
 
     def _await_topics(self, names: Sequence[str]) -> None:
-        """Let the broker make topics that are not there, as Kafka's consumers do by default, before subscribing.
+        """Let the broker create missing topics, as Kafka's consumers do by default, before subscribing.
 
         Otherwise librdkafka finds them missing, and looks again only after two seconds.
         """
@@ -424,6 +426,6 @@ class BatchConsumer:
 
 
 def _common(assigned: frozenset[TopicPartition]) -> tuple[str | None, int | None]:
-    """The topic, and the partition, of all of these, where they have one."""
+    """The topic, and the partition, that all of these share, if they do."""
     topics, partitions = {partition.topic for partition in assigned}, {partition.partition for partition in assigned}
     return topics.pop() if len(topics) == 1 else None, partitions.pop() if len(partitions) == 1 else None

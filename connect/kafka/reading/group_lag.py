@@ -1,7 +1,8 @@
 """How far the consumer group of a sink connector is behind the ends of its topics, asked of the brokers.
 
-A consumer's own question for the ends may wait forever while another thread polls it; these have timeouts. Only for
-records that wait, and only where somebody wants to know since when, one is read.
+A consumer's own request for the ends may wait forever while another thread polls it; these have timeouts. A record is
+read
+only where records wait, and only to find out since when.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ log = logging.getLogger("connect.kafka")
 
 
 class Reach(NamedTuple):
-    """How far a group is in one partition.
+    """A group's position in one partition.
 
     Attributes:
-        committed: the offset from which it goes on; None when it has committed none.
-        begin: from where it reads: that, or where auto.offset.reset has it begin.
+        committed: the offset at which it continues; None when it has committed none.
+        begin: where it reads next: that, or where auto.offset.reset makes it begin.
         end: the offset after the last record.
     """
 
@@ -39,7 +40,7 @@ class Reach(NamedTuple):
 
 
 class GroupLag:
-    """Asks about one sink connector. Called from one thread at a time; hold it, making it connects to the brokers.
+    """The lag of one sink connector. For one thread at a time; keep it, creating it connects to the brokers.
 
     Args:
         worker, connector: their configurations, with secrets filled in.
@@ -76,10 +77,9 @@ class GroupLag:
     def waiting_since(
         self, partitions: Mapping[TopicPartition, int], timeout: float
     ) -> dict[TopicPartition, int | None]:
-        """The timestamps, in ms, of the first records from these offsets on, as far as they come in time.
+        """The timestamps, in ms, of the first records from these offsets on, as far as they arrive in time.
 
-        None for a partition in which there is no record any more: what lies behind are marks of transactions, or
-        records of aborted ones.
+        None for a partition without records there: only markers of transactions, or records of aborted ones.
         """
         from confluent_kafka import TopicPartition as ClientPartition
 

@@ -1,6 +1,6 @@
-"""What all readers do with a consumer: take messages, tell errors from records, and make batches of them.
+"""What all readers share: take messages from a consumer, tell errors from records, and make batches.
 
-Columns of a batch are made where somebody looks.
+Columns of a batch are made when they are used.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ T = TypeVar("T")
 def assigned_consumer(
     settings: Mapping[str, Any], own: Mapping[str, Any], on_error: Callable[[Any], None] | None = None
 ) -> Any:
-    """A client for partitions that are assigned to it: it joins no group, commits nothing and says where they end.
+    """A client for assigned partitions: it joins no group, commits nothing and reports their ends.
 
     Args:
         settings: librdkafka's, of a consumer.
-        own: what the reader sets besides; None takes a setting back.
-        on_error: hears of the client's connections.
+        own: further settings of the reader; None removes one.
+        on_error: called with connection errors.
     """
     from confluent_kafka import Consumer
 
@@ -41,9 +41,9 @@ def assigned_consumer(
 
 
 def take(consumer: Any, rows: int, timeout: float, arrived: Arrivals | None = None) -> list[Any]:
-    """The next messages, at most so many; waits so many seconds for the first.
+    """The next messages, at most this many; waits this many seconds for the first.
 
-    The client's own call waits for all of them or the whole time; a first one by itself keeps a quiet topic quick.
+    The client's own call waits for all of them or the whole time; waiting for one first keeps a quiet topic quick.
     """
     first = consumer.poll(timeout) if arrived is None else arrived.poll(consumer, timeout)
     if first is None:
@@ -58,7 +58,7 @@ def batch_of(messages: list[Any], origin: tuple[str | None, int | None]) -> Sink
 
     Args:
         messages: of confluent_kafka, none of them an error.
-        origin: the topic and the partition that all are from, each where that is known.
+        origin: the topic and the partition of all of them, each where that is known.
     """
     from confluent_kafka import Message
 
@@ -95,9 +95,9 @@ def records_of(
 
     Args:
         messages: of confluent_kafka.
-        say: told of errors that pass by themselves.
-        ended: told where a partition ends for now.
-        waits: whether somebody reads on forever. Else only that no broker answers is taken to pass.
+        say: called with transient errors.
+        ended: called with the current end of a partition.
+        waits: whether the caller reads forever. Else only unavailable brokers count as transient.
 
     Raises:
         ConnectError: one is an error that does not pass.
@@ -133,7 +133,7 @@ def records_of(
 
 
 def cannot_read(topic: str, error: Any) -> ConnectError:
-    """What is raised where somebody reads a topic to an end and the client says this."""
+    """The error of a reader that reads a topic to its end and gets this error of the client."""
     return ConnectError(f"Topic {topic} cannot be read: {error.str()} ({error.name()}).")
 
 

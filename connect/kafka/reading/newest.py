@@ -1,4 +1,4 @@
-"""Finds the newest records of some keys in a compacted topic, for who reads it seldom and keeps nothing of it."""
+"""Finds the newest records of some keys in a compacted topic, for a reader that does so seldom and stores nothing."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from connect.kafka.reading.read_range import read_range
 
 
 class Newest(NamedTuple):
-    """What was found.
+    """The result of a search.
 
     Attributes:
-        values: the newest value of each key that was found; None for one that was removed.
-        ends: by partition, the offset after the last record that was looked at.
+        values: the newest value of each key that was found; None for a removed one.
+        ends: by partition, the offset after the last record that was read.
     """
 
     values: dict[bytes, bytes | None]
@@ -26,10 +26,10 @@ class Newest(NamedTuple):
 
 
 class NewestRecords:
-    """Looks into one topic. Called from one thread; clients are made when they are needed, and kept.
+    """Searches one topic. For one thread; clients are created on first use, and kept.
 
-    What counts is committed. Transactions that are open are waited for only where a record that is looked for stands
-    behind their beginning; those of others mostly cost nothing.
+    Only committed records count. Open transactions are waited for only where a wanted record is behind their beginning;
+    those of others mostly cost nothing.
 
     Args:
         topic: its name.
@@ -51,13 +51,13 @@ class NewestRecords:
         since: Mapping[int, int] | None = None,
         partitions: Collection[int] | None = None,
     ) -> Newest:
-        """The newest values of the keys that are wanted, among all records that are there at the time of the call.
+        """The newest values of the wanted keys, among all records that exist at the time of the call.
 
         Args:
-            wanted: tells whether a key is.
-            timeout: seconds; as long as transactions may last whose records are looked for.
-            since: by partition, the offset at which to begin; without it, with the first record.
-            partitions: where to look; all, without.
+            wanted: whether a key is wanted.
+            timeout: seconds; at least the transaction timeout of the writers of wanted records.
+            since: by partition, the offset at which to begin; without it, the first record.
+            partitions: which to read; by default all.
 
         Raises:
             ConnectError: the topic cannot be read, or not in time.
@@ -87,14 +87,14 @@ class NewestRecords:
         return self._partitions
 
     def place_of(self, key: bytes, timeout: float) -> int:
-        """The partition in which records of a key lie: where Java's partitioner puts them. Raises as above."""
+        """The partition of a key: by Java's partitioner. Raises as above."""
         from kafka.partitioner.default import murmur2
 
         partitions = self.partitions(timeout)
         return partitions[int(murmur2(key) & 0x7FFFFFFF) % len(partitions)]
 
     def close(self) -> None:
-        """Release the clients."""
+        """Close the clients."""
         consumers, self._consumers = self._consumers, {}
         for consumer in consumers.values():
             consumer.close()
@@ -110,7 +110,7 @@ class NewestRecords:
         """Read each partition up to the offset in `until`, or to its end if that is later.
 
         Returns:
-            what was found, and by partition the offset of the last record that is wanted.
+            what was found, and by partition the offset of the last wanted record.
         """
 
         def in_time() -> None:

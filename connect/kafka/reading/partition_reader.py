@@ -25,14 +25,14 @@ _PROBE_S: Final = 1.0
 
 
 class PartitionReader:
-    """Reads what it is told to. Called from one thread.
+    """Reads the given partitions. For one thread.
 
     Args:
         settings: librdkafka's, of a consumer.
         starts: for each partition the offset to begin at, or `BEGINNING` or `END`.
-        name: how the cluster is called in errors.
-        rows: at most so many records a batch.
-        ends: whether `at_end` is wanted.
+        name: of the cluster in errors.
+        rows: the maximum number of records of a batch.
+        ends: whether `at_end` is needed.
     """
 
     def __init__(
@@ -63,14 +63,14 @@ class PartitionReader:
 
     @property
     def at_end(self) -> bool:
-        """Whether each partition was read to what was its end then."""
+        """Whether each partition was read up to its end at that time."""
         return len(self._ends) >= self._unread
 
     def poll(self, timeout: float, stopping: Callable[[], bool] = lambda: False) -> SinkBatch | None:
-        """The next records, waiting so many seconds for the first at most; None when there are none.
+        """The next records, waiting at most this many seconds for the first; None when there are none.
 
         Raises:
-            RetriableError: no broker of the cluster answers. It is tried on.
+            RetriableError: no broker of the cluster answers. The client keeps trying.
             ConnectError: the brokers refuse, or an offset is out of range and auto.offset.reset is none.
         """
         deadline = time.monotonic() + timeout
@@ -91,7 +91,7 @@ class PartitionReader:
                 return None
 
     def _answers(self) -> bool:
-        """Whether brokers are back that said nothing yet because nothing new is there."""
+        """Whether brokers are back that sent nothing because there is nothing new."""
         from confluent_kafka import KafkaException
 
         try:
@@ -117,7 +117,7 @@ class PartitionReader:
             log.warning("%s: %s", self._name, problem)
 
     def close(self) -> None:
-        """Release the client."""
+        """Close the client."""
         if self._arrivals is not None:
             self._arrivals.close()
         self._consumer.close()

@@ -1,4 +1,4 @@
-"""Reads ranges of offsets of single partitions, without a group: what Spark's executors do."""
+"""Reads ranges of offsets of single partitions, without a group, for Spark's executors."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ _METADATA_S: Final = 5.0
 
 
 class DataLossError(ConnectError):
-    """Records that were to be read are not there any more."""
+    """Requested records no longer exist."""
 
 
 class RangeConsumer:
-    """Reads one range after another. Called from one thread.
+    """Reads one range after another. For one thread.
 
-    A range that begins where the last one ended goes on with what the client has fetched already.
+    A range that begins where the last one ended uses what the client has already fetched.
 
     Args:
         settings: librdkafka's, of a consumer.
-        fail_on_data_loss: whether records that are gone are an error; else reading goes on behind them.
+        fail_on_data_loss: whether missing records are an error; else reading continues behind them.
         fetch_ahead_kb: how much may be fetched and not yet read.
-        silence_s: how long nothing may come before reading is given up.
-        truncated_s: how long a partition may end before a range does: its leader may be a new one that learns later.
+        silence_s: seconds without a message after which reading is given up.
+        truncated_s: how long a partition may end before a range does: its leader may be a new one that catches up.
         unknown_s: how long brokers may not know a partition, likewise.
     """
 
@@ -69,7 +69,7 @@ class RangeConsumer:
         """The records from offset `start` up to, not including, `end`, as batches of bytes of at most `rows`.
 
         Raises:
-            DataLossError: some are not there any more.
+            DataLossError: some no longer exist.
             RetriableError: no broker answers for a while.
             ConnectError: the brokers refuse.
         """
@@ -111,7 +111,7 @@ class RangeConsumer:
             self._lost(partition, self._gone)
 
     def _hasten(self, topic: str) -> None:
-        """Have the client fetch a newly assigned partition now, not when it next looks for such: once a second."""
+        """Have the client fetch a newly assigned partition now, not at its next check, once a second."""
         from confluent_kafka import KafkaException
 
         try:
@@ -120,7 +120,7 @@ class RangeConsumer:
             pass  # reading tells what is wrong
 
     def _partition_end(self, messages: list[Any], known: int) -> int:
-        """Where the partition ends, as far as the client said so. Raises for errors that do not pass."""
+        """The end of the partition, if the client reported it. Raises errors that do not pass."""
         from confluent_kafka import KafkaError
 
         for message in messages:
@@ -160,5 +160,5 @@ class RangeConsumer:
             log.warning("%s", problem)
 
     def close(self) -> None:
-        """Release the client."""
+        """Close the client."""
         self._consumer.close()

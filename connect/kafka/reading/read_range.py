@@ -1,4 +1,4 @@
-"""Reads parts of partitions, and ends: looking, without a group, at what is there."""
+"""Reads parts of partitions to their ends, without a group."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ROWS: Final = 1000
 
 
 class StoredRecord(NamedTuple):
-    """A record as it lies in a topic.
+    """A record as it is stored in a topic.
 
     Attributes:
         timestamp: milliseconds since the epoch; None where the record has none.
@@ -64,11 +64,11 @@ def read_range(
     """The client's messages of partitions, those of one in order.
 
     Args:
-        consumer: from `assigned_consumer`; whoever made it closes it.
-        begin: partitions, and from which offset on.
+        consumer: from `assigned_consumer`; its creator closes it.
+        begin: the offset to begin at, by partition.
         keep_going: called while waiting; raises to end it.
-        until: up to, not including, which offset; without one, and at most, to where the partition ends.
-        ends: is given, for each partition that is through, the offset behind it. Whoever has enough of one adds it.
+        until: the offset to stop before, by partition; by default, and at most, the end of the partition.
+        ends: receives, for each finished partition, the offset behind it. The caller may add one to stop early.
         open_too: an end before the offset in `until` is that of open transactions, which are waited for.
 
     Raises:

@@ -1,6 +1,6 @@
-"""The partitions of topics and where they begin and end, asked of the brokers without a consumer.
+"""The partitions of topics and their first and last offsets, asked of the brokers without a consumer.
 
-A consumer's own question for the ends may wait forever while another thread polls it; these have timeouts.
+A consumer's own request for the ends may wait forever while another thread polls it; these have timeouts.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ Topics = list[str] | re.Pattern[str] | Callable[[Collection[str]], Collection[st
 
 
 class TopicEnds:
-    """Asks about the topics of one sink connector. For any thread. Connects at the first question.
+    """The topics of one sink connector. Thread-safe. Connects at the first request.
 
     All methods raise ConnectError when a broker refuses, or none answers.
 
     Args:
         worker, connector: their configurations, with secrets filled in.
-        topics: names, or a pattern that whole names match, or what chooses among the names of all topics: a user's
-            pattern may take any time on a name, and who runs it here can do nothing else meanwhile.
+        topics: names, or a pattern that whole names match, or a function that chooses among the names of all topics: a
+            user's pattern may take any time on a name, and blocks this process meanwhile.
 
     Raises:
         ConnectError: a client setting is wrong.
@@ -43,7 +43,7 @@ class TopicEnds:
         self.admin = shared_admin(task_java_settings("admin", worker, connector), "connect-lag")
 
     def ends(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        """For each partition the offset after its last record that a consumer would be given."""
+        """For each partition the offset after the last record that a consumer would get."""
         return self._offsets(partitions, LATEST)
 
     def begins(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
@@ -51,7 +51,7 @@ class TopicEnds:
         return self._offsets(partitions, EARLIEST)
 
     def at(self, moments: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
-        """For each partition the offset of its first record of a moment (ms since 1970) or later; -1 where none is."""
+        """For each partition the first offset of a time (ms since 1970) or later; -1 where there is none."""
         with _told():
             return self.admin.offsets(moments, committed_only=self._committed_only, timeout=TIMEOUT_S)
 

@@ -1,1 +1,1 @@
-"""Records into Kafka: in batches, in transactions, one by one."""
+"""Writing to Kafka: in batches, in transactions, one by one."""

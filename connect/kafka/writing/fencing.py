@@ -1,4 +1,4 @@
-"""Ends what producers with transactional ids may still do: fences them, and aborts what they left open (KIP-618).
+"""Fences producers with transactional ids, and aborts their open transactions (KIP-618).
 
 confluent-kafka has no such request, and a producer for each id would cost threads and connections: the request of the
 protocol itself is enough.
@@ -26,13 +26,13 @@ _TRANSACTION_TIMEOUT_MS: Final = 60_000
 
 
 def fence(java: Mapping[str, str], transactional_ids: Collection[str], timeout: float) -> None:
-    """Have the brokers refuse everything from producers that hold these ids, and abort their open transactions.
+    """Have the brokers refuse everything from producers with these ids, and abort their open transactions.
 
-    Returns when all transactions have ended. A producer that initialises itself later holds its id again.
+    Returns when all transactions have ended. A producer that initialises itself later owns its id again.
 
     Args:
         java: the settings of the producers, under Java's keys: brokers, security.
-        transactional_ids: which; an id that nobody has held is not an error.
+        transactional_ids: which; an unused id is not an error.
         timeout: seconds for all of them.
 
     Raises:
@@ -63,15 +63,15 @@ def fence(java: Mapping[str, str], transactional_ids: Collection[str], timeout: 
 def abort_left_open(
     java: Mapping[str, str], transactional_id: str, timeout: float, may_go_on: Callable[[], bool]
 ) -> bool:
-    """Abort the transaction that a producer left open which has ended. Returns whether there was one.
+    """Abort the transaction that an ended producer left open. Returns whether there was one.
 
-    It is looked up first, and only that very producer is fenced: one that took its place meanwhile is left alone.
+    It is looked up first, and only that very producer is fenced: a successor is left alone.
 
     Args:
         java: see `fence`.
         transactional_id: the producer's.
         timeout: seconds.
-        may_go_on: asked in between: whether certainly nobody else has begun to use the id.
+        may_go_on: called in between: whether certainly no successor has begun to use the id.
 
     Raises:
         ConnectError: as `fence`.
@@ -126,7 +126,7 @@ def _init(transactional_id: str, producer_id: int = -1, epoch: int = -1) -> Any:
 
 
 async def _fence_some(admin: KafkaAdminClient, transactional_ids: Sequence[str], deadline: float) -> set[str]:
-    """Fence these, all at once. Returns which are; the others are still ending their transactions."""
+    """Fence these, all at once. Returns those that are fenced; the others are still ending their transactions."""
     from kafka.errors import ConcurrentTransactionsError, NoError, RequestTimedOutError, for_code
 
     coordinators = await _coordinators(admin, transactional_ids)

@@ -1,4 +1,4 @@
-"""Writes small notes beside the records of a task, to any cluster: of each key the newest counts, none is awaited."""
+"""Writes small notes beside the records of a task, to any cluster: the newest of each key counts, none is awaited."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _FLUSH_S: Final = 2.0
 
 
 class NoteProducer:
-    """Called from one thread. A cluster that is away costs a note of each key, no more.
+    """For one thread. While a cluster is unavailable it keeps one note of each key, no more.
 
     Args:
         settings: librdkafka's, of a producer.
-        topic: where notes go, to partition 0.
-        name: how the cluster is called in the log.
+        topic: for the notes, in partition 0.
+        name: of the cluster in the log.
     """
 
     def __init__(self, settings: Mapping[str, Any], topic: str, name: str) -> None:
@@ -35,13 +35,13 @@ class NoteProducer:
         self._producer: Any = Producer({**settings, "error_cb": self._on_error, "logger": client_log})
 
     def write(self, key: bytes, value: bytes) -> None:
-        """Write a note, now or when others are through."""
+        """Write a note, now or when others are acknowledged."""
         self._waiting.pop(key, None)  # to the end of the line
         self._waiting[key] = value
         self._send()
 
     def serve(self) -> None:
-        """Send what waits, as much as may be under way."""
+        """Send waiting notes, up to the limit of unacknowledged ones."""
         if self._waiting or self._under_way:
             self._producer.poll(0)
             self._send()
@@ -53,7 +53,7 @@ class NoteProducer:
             self._under_way += 1
 
     def close(self) -> None:
-        """Send what waits, within two seconds, and forget the rest."""
+        """Send waiting notes, within two seconds, and drop the rest."""
         self.serve()
         self._producer.flush(_FLUSH_S)
         self.serve()

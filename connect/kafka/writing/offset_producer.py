@@ -1,4 +1,4 @@
-"""Writes source offsets where they need no transaction: a producer of the task's own, beside that of its records."""
+"""Writes source offsets without transactions: a producer of the task's own, beside that of its records."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NEVER = ("transactional.id", "retries", "delivery.timeout.ms", "linger.ms", "ba
 
 
 class OffsetProducer:
-    """Called from one thread. The client is made when it is needed first.
+    """For one thread. The client is created on first use.
 
     Args:
         topic: the offsets topic.
@@ -32,7 +32,7 @@ class OffsetProducer:
         """Write keys and values in order; returns when all in-sync replicas have them.
 
         Raises:
-            ConnectError: not within the timeout, in seconds; then some may be there. None is written later.
+            ConnectError: not within the timeout, in seconds; then some may be written. None is written later.
         """
         if self._producer is None:
             from confluent_kafka import Producer
@@ -46,7 +46,7 @@ class OffsetProducer:
             raise ConnectError(f"Topic {self._topic} refuses an offset: {error}")
 
     def close(self) -> None:
-        """Forget what is under way."""
+        """Drop unacknowledged writes."""
         if self._producer is not None:
             self._producer.purge()
             self._producer = None

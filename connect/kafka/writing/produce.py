@@ -1,8 +1,8 @@
-"""Sends batches of encoded records and tells when each batch is acknowledged.
+"""Sends batches of encoded records and reports when each batch is acknowledged.
 
-Java's partitions and order: murmur2 partitioner, idempotent, no delivery time-out (see `client_settings`). What is
-under way is bounded in bytes by this class: a slow broker makes `send` wait, and the source is not polled meanwhile
-(P7).
+Java's partitions and order: murmur2 partitioner, idempotent, no delivery timeout (see `client_settings`). This class
+limits
+the bytes of unacknowledged records: a slow broker makes `send` wait, and the source is not polled meanwhile (P7).
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ Report = Callable[[Any, Any], None]
 
 
 class DeliveryError(ConnectError):
-    """The broker, or the client for it, refuses a record for good.
+    """The broker, or the client, refuses a record for good.
 
     Attributes:
-        topic: where the record was to go.
+        topic: of the record.
         code: the Kafka error's name, such as MSG_SIZE_TOO_LARGE.
     """
 
@@ -51,9 +51,9 @@ class DeliveryError(ConnectError):
 
 
 class WrongClockError(DeliveryError):
-    """The broker refuses the timestamp of a record that has none of its own: the client took this machine's time.
+    """The broker refuses the timestamp of a record that has none of its own: the client set this machine's time.
 
-    That is no fault of the record, and passes when the clocks agree again. No error policy is asked.
+    The record is not at fault, and it passes when the clocks agree again. No error policy applies.
     """
 
     def __init__(self, refusal: DeliveryError) -> None:
@@ -68,17 +68,18 @@ class WrongClockError(DeliveryError):
 
 
 class Delivery:
-    """One batch under way.
+    """One unacknowledged batch.
 
     Attributes:
-        mark: what the sender wants back when the batch is acknowledged (its source offsets).
-        rows: how many records.
-        size: their bytes, as far as they count against what may be under way.
+        mark: what `acknowledged` returns for the batch (its source offsets).
+        rows: the number of records.
+        size: their bytes, as far as they count against the limit.
         bytes: their bytes.
-        began: when they were handed to the client, by `time.monotonic()`.
+        began: when they were passed to the client, by `time.monotonic()`.
         timestamp: of the first record, in ms since the epoch, if it has one.
-        waiting: how many are neither acknowledged nor given up. One that is refused and must not be given up waits
-            forever, so that no offset behind it is stored (P1).
+        waiting: the number of records that are neither acknowledged nor given up. A refused one that must not be given
+            up
+            waits forever, so that no offset behind it is stored (P1).
     """
 
     __slots__ = ("_refused", "began", "bytes", "mark", "rows", "size", "timestamp", "waiting")
@@ -104,7 +105,7 @@ class Delivery:
         return through
 
     def report_and_tell(self, tell: Report | None) -> Report:
-        """As `report`, for one record, and then `tell`, if any; not of a record that fails the task."""
+        """As `report`, for one record, and then `tell`, if any; not for a record that fails the task."""
         if tell is None:
             return self.report
 
@@ -116,15 +117,15 @@ class Delivery:
 
 
 class BatchProducer:
-    """A producer of one task. Called from one thread.
+    """A producer of one task. For one thread.
 
     Args:
-        settings: librdkafka's, from `client_settings`. Its queue.buffering.max.kbytes is how much may be under way.
+        settings: librdkafka's, from `client_settings`. queue.buffering.max.kbytes limits the unacknowledged bytes.
         keep_going: called while waiting; raises to end the wait (the task stops, the lease is gone).
         refused: called with each record that is refused for good, and the client's message; may raise to fail the task.
             Not for the time of this machine's clock: that is raised at once, see `WrongClockError`.
-        before_first: called with each topic before the first record for it; may raise to fail the task.
-        settled: told of each batch that is through, when `acknowledged` gives its mark.
+        before_first: called with each topic before its first record; may raise to fail the task.
+        settled: called with each finished batch, when `acknowledged` returns its mark.
         keys: see `ClientErrors`.
     """
 
@@ -162,7 +163,7 @@ class BatchProducer:
 
     @property
     def sent(self) -> int:
-        """Records handed to the client so far."""
+        """Records passed to the client so far."""
         return self._sent
 
     @property
@@ -172,25 +173,26 @@ class BatchProducer:
 
     @property
     def rows_under_way(self) -> int:
-        """Records of all batches that are not wholly through."""
+        """Records of all unfinished batches."""
         return self._rows
 
     @property
     def bytes_under_way(self) -> int:
-        """Bytes of records that were handed to the client and are not acknowledged, as far as that was looked at."""
+        """Bytes of records that were passed to the client and are not acknowledged, as far as that was checked."""
         return self._bytes
 
     def send(self, batch: SourceBatch, mark: Any, each: Callable[[int], Report | None] | None = None) -> None:
-        """Hand a batch to the client; wait while too much is under way.
+        """Pass a batch to the client; wait while too much is unacknowledged.
 
         Args:
             batch: keys and values are bytes, headers pairs of key and bytes or None.
-            mark: given back by `acknowledged`.
-            each: gives, for a row, what is called when it is acknowledged, or with an error when it is given up, if
-                anything. Costs; for tasks that want `commit_record`.
+            mark: returned by `acknowledged`.
+            each: returns, for a row, a function to call when it is acknowledged, or with an error when it is given up,
+                if
+                any. Costs time; for tasks with `commit_record`.
 
         Raises:
-            ConnectError: a topic does not exist and cannot be made.
+            ConnectError: a topic does not exist and cannot be created.
             NotLetInError: the brokers refuse this client.
         """
         if not len(batch):
@@ -226,7 +228,7 @@ class BatchProducer:
         self._brokers.check(self._producer)
 
     def acknowledged(self) -> list[Any]:
-        """The marks of batches that are through, oldest first, up to the first that is not. Each is given once."""
+        """The marks of finished batches, oldest first, up to the first unfinished one. Each is returned once."""
         marks = []
         while self._under_way and not self._under_way[0].waiting:
             delivery = self._under_way.popleft()
@@ -238,7 +240,7 @@ class BatchProducer:
         return marks
 
     def drain(self, timeout: float) -> bool:
-        """Wait until everything is acknowledged or refused, at most so many seconds. Returns whether it is."""
+        """Wait until everything is acknowledged or refused, at most this many seconds. Returns whether it is."""
         deadline = time.monotonic() + timeout
         while self.outstanding:
             if time.monotonic() >= deadline:
@@ -249,7 +251,7 @@ class BatchProducer:
         return True
 
     def close(self) -> None:
-        """Forget what is under way, and end the client."""
+        """Drop what is unacknowledged, and close the client."""
         self._closed = True  # what is thrown away now was neither acknowledged nor given up
         self._producer.purge(in_queue=True, in_flight=True)
         self._forget()
@@ -258,7 +260,7 @@ class BatchProducer:
         self._brokers.close()
 
     def _forget(self) -> None:
-        """Wait no longer for what is under way."""
+        """Stop waiting for unacknowledged records."""
         self._sent -= self.outstanding
         self._under_way.clear()
         self._bytes = self._rows = 0
@@ -282,7 +284,7 @@ class BatchProducer:
                             message.get("callback", delivery.report)(error, Unsent(topic))
 
     def _send_singly(self, topic: str, part: SourceBatch, delivery: Delivery, each: Any) -> None:
-        """The client's call for batches takes neither headers nor timestamps."""
+        """One call for each record: the client's call for batches accepts neither headers nor timestamps."""
         from confluent_kafka import KafkaException
 
         headers: Any  # bytes by now: a list of pairs, or None
@@ -305,7 +307,7 @@ class BatchProducer:
                 report(error.args[0], Unsent(topic))
 
     def _first_moment(self) -> int:
-        """What is written for the timestamp 0, which librdkafka takes for the moment of sending."""
+        """The replacement of timestamp 0, which librdkafka takes for the time of sending."""
         if not self._told_of_zero:
             self._told_of_zero = True
             log.warning(
@@ -315,7 +317,7 @@ class BatchProducer:
         return 1
 
     def _know(self, topic: str) -> None:
-        """Make sure that a topic exists before records for it pile up; a broker that creates topics does so on this."""
+        """Ensure that a topic exists before records for it queue up; a broker that creates topics does so on this."""
         if topic in self._known_topics:
             return
         from confluent_kafka import KafkaError, KafkaException
@@ -367,7 +369,7 @@ class BatchProducer:
             delivery.size = 0
 
     def _given_back(self, error: DeliveryError, message: Any) -> bool:
-        """As `_refused`, with the true cause."""
+        """As `_refused`, with the original cause."""
         if error.topic not in self._dated_topics and self._is_of_the_clock(error, message):
             error = WrongClockError(error)
         return self._refused(error, message)
@@ -379,7 +381,7 @@ class BatchProducer:
         return message.key() is not None or not self._is_compacted(error.topic)
 
     def _is_compacted(self, topic: str) -> bool:
-        """Whether a topic takes no record without a key. False if the brokers do not tell: nothing is skipped then."""
+        """Whether a topic accepts no record without a key. False if the brokers do not say: nothing is skipped then."""
         from confluent_kafka import KafkaException
         from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 
@@ -423,7 +425,7 @@ class BatchProducer:
 
 
 class Unsent(NamedTuple):
-    """Stands in for the client's message where the client did not even take the record."""
+    """Replaces the client's message where the client did not even accept the record."""
 
     name: str
 
@@ -432,7 +434,7 @@ class Unsent(NamedTuple):
 
 
 def _messages(part: SourceBatch) -> list[dict[str, Any]]:
-    """Columns as the client wants them: a dict a row, with only the entries that say something."""
+    """Columns in the client's form: a dict a row, with only the entries that have values."""
     messages: list[dict[str, Any]] = [{"value": value} for value in part.values.to_list()]
     if not (part.keys.constant and part.keys[0] is None):
         for message, key in zip(messages, part.keys, strict=True):
@@ -444,9 +446,9 @@ def _messages(part: SourceBatch) -> list[dict[str, Any]]:
 def _by_partition(
     partitions: Column[Any], messages: list[dict[str, Any]]
 ) -> Iterable[tuple[int, list[dict[str, Any]]]]:
-    """Messages by the partition that they are to go to, -1 for the partitioner's choice.
+    """Messages by their partition, -1 where the partitioner chooses.
 
-    The client heeds the partition of a whole call only, whatever stands beside a message.
+    The client uses only the partition of a whole call, not that of a message.
     """
     if partitions.constant:
         return [(-1 if partitions[0] is None else partitions[0], messages)] if messages else []

@@ -1,4 +1,4 @@
-"""Writing single records to topics to the letter: key, value, headers, timestamp and partition as they are given."""
+"""Writes single records exactly: with the given key, value, headers, timestamp and partition."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PATIENCE_S: Final = _PATIENCE_MS / 1000 + 5
 
 
 class Resender:
-    """Writes records with the settings that a connector's own producer has. Called from one thread; close it.
+    """Writes records with the settings of a connector's own producer. For one thread; close it.
 
     Args:
         worker, connector: their configurations, with secrets filled in.
@@ -34,10 +34,10 @@ class Resender:
         self._producer = Producer(settings)
 
     def write(self, records: Sequence[OutgoingRecord]) -> list[Outcome]:
-        """Write records and say what became of each. One without a code was not answered in time."""
+        """Write records and return the outcome of each. One without a code was not answered in time."""
         return write_once(self._producer, records, _PATIENCE_S)
 
     def close(self) -> None:
-        """Throw away what is under way."""
+        """Drop unacknowledged records."""
         self._producer.purge(in_queue=True, in_flight=True)
         self._producer.flush(1)

@@ -1,7 +1,7 @@
 """A producer of one task that writes in transactions: records and offsets appear together or not at all (KIP-98).
 
-librdkafka speaks the first version of the transaction protocol, to whatever broker: see docs/exactly-once.md for what
-that leaves open.
+librdkafka uses the first version of the transaction protocol with every broker: see docs/exactly-once.md for the
+consequences.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ class AbortableError(ConnectError):
 
 
 class TransactionalProducer(BatchProducer):
-    """A `BatchProducer` whose records count when `commit` returns. Called from one thread, in this order:
+    """A `BatchProducer` whose records count when `commit` returns. For one thread, in this order:
 
         claim -> (begin -> (send | write)* -> commit or abort)* -> close
 
     A record that the broker refuses fails the whole transaction and is raised as `DeliveryError`; only what the client
-    itself does not take, such as a record that is too large, goes to `refused`.
+    itself refuses, such as a record that is too large, goes to `refused`.
 
     Args:
         settings: librdkafka's, with transactional.id.
@@ -58,11 +58,11 @@ class TransactionalProducer(BatchProducer):
 
     @property
     def window(self) -> int:
-        """How many bytes may be under way."""
+        """The limit of unacknowledged bytes."""
         return self._window
 
     def claim(self) -> None:
-        """Take the transactional id: whoever held it is fenced, and its open transaction aborted.
+        """Claim the transactional id: its previous owner is fenced, and the open transaction aborted.
 
         Raises:
             ConnectError: the brokers refuse.
@@ -104,7 +104,7 @@ class TransactionalProducer(BatchProducer):
         """Write these keys and values in the open transaction, after what was sent before. Does not wait.
 
         Raises:
-            ConnectError: one is not taken.
+            ConnectError: the client refuses one.
         """
         for key, value in records:
             try:
@@ -116,7 +116,7 @@ class TransactionalProducer(BatchProducer):
                 raise self._said(raised, f"cannot write to {topic}") from raised
 
     def commit(self, waiting: Callable[[], None]) -> None:
-        """Make everything since `begin` count. May be called again when `waiting` raised.
+        """Commit everything since `begin`. May be called again when `waiting` raised.
 
         Args:
             waiting: called twice a second while brokers do not answer; may raise, and the outcome is open then.
@@ -141,7 +141,7 @@ class TransactionalProducer(BatchProducer):
                 return
 
     def abort(self, waiting: Callable[[], None]) -> None:
-        """Take back everything since `begin`. Arguments and errors as in `commit`."""
+        """Discard everything since `begin`. Arguments and errors as in `commit`."""
         self._dropping = True
         try:
             while True:

@@ -1,4 +1,4 @@
-"""Writes few records and waits for each: where no task's records flow, but somebody has to know that they are there."""
+"""Writes few records and waits for each: for callers that must know that they are written."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SLICE_S: Final = 0.2
 
 
 class OutgoingRecord(NamedTuple):
-    """A record as it is to be written.
+    """A record to write.
 
     Attributes:
         partition: None leaves it to the partitioner, which goes by the key as Java's does.
@@ -28,12 +28,12 @@ class OutgoingRecord(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What became of a record.
+    """The outcome of a record.
 
     Attributes:
-        partition, offset: where it lies.
-        error: why it does not; empty where it does.
-        code: Kafka's name of that error; empty where nobody answered: it may or may not be there.
+        partition, offset: of the written record.
+        error: why it is not written; empty where it is.
+        code: Kafka's name of that error; empty without an answer: it may or may not be written.
     """
 
     partition: int
@@ -45,13 +45,13 @@ class Outcome(NamedTuple):
 def write_once(
     producer: Any, records: Sequence[OutgoingRecord], timeout: float, over: Callable[[], bool] = lambda: False
 ) -> list[Outcome]:
-    """Write records in order and say what became of each. What waits in the client at the end is not written later.
+    """Write records in order and return the outcome of each. What the client still holds then is not written later.
 
     Args:
         producer: a `confluent_kafka.Producer`.
         records: few enough to be held at once.
         timeout: seconds until there must be an answer for all of them.
-        over: whether to wait no longer.
+        over: whether to stop waiting.
     """
     from confluent_kafka import KafkaException
 
@@ -91,6 +91,6 @@ def write_once(
 
 
 def refusal(outcomes: Sequence[Outcome]) -> str:
-    """Why not all of these records are there; empty where they are. What fell with another one says nothing of why."""
+    """Why not all of these records are written; empty where they are. Records that fell with another give no reason."""
     errors = [outcome for outcome in outcomes if outcome.error]
     return min(errors, key=lambda outcome: outcome.code.startswith("_PURGE"), default=Outcome(-1, -1)).error
