@@ -77,7 +77,7 @@ class GroupCallbacks(Protocol):
         """
 
     def failed(self, error: ConnectError) -> None:
-        """The membership cannot continue: the group refuses it, or a callback raised. The last call; leave the group."""
+        """The group refuses this member, or a callback raised: the membership cannot continue. The last call."""
 
 
 class Membership:
