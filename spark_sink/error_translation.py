@@ -1,9 +1,10 @@
-"""From whatever Spark raises to one line a person can act on: `translate_error`.
+"""Translates errors of Spark into one line that a user can act on: `translate_error`.
 
-An error goes through many hands here: Python in an executor, Spark's JVM there, the driver's JVM, Python in the driver,
-perhaps a Spark Connect server, and each wraps it in words of its own. What we look for, in this order: an error of
-ours, wherever its Python ran; a condition that we know what to do about (`known_errors.py`); the innermost cause. It is
-all text by then.
+An error passes many layers here: Python in an executor, Spark's JVM there, the driver's JVM, Python in the driver,
+perhaps a
+Spark Connect server, and each wraps it in its own words. The search goes in this order: an error of this project,
+wherever
+its Python ran; a condition with known advice (`known_errors.py`); the innermost cause. It is all text by then.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ _PLAN = re.compile(rf"=== Streaming Query ===.*?(?=\n[^\S\n]++at |\n{_TRACE}|\Z)
 
 
 class SparkTrace(Exception):
-    """All that Spark said of an error, as the cause of the line that was made of it.
+    """The whole text of a Spark error, as the cause of the one-line error.
 
-    The text is taken while the JVM that knows it lives; PySpark's own errors ask it each time they are printed.
+    The text is read while the JVM that has it lives; PySpark's own errors ask it each time they are printed.
     """
 
 
@@ -53,7 +54,7 @@ _FIELD = re.compile(r"^ \|-- (?P<name>[^:]+): (?P<type>\w+)", re.MULTILINE)
 def translate_error(error: BaseException) -> ConnectError:
     """The error as a line: what, where, what to do. Its cause is the whole text, for the trace.
 
-    An error that is ours already comes back as it is. `RetriableError` says that a restart may help.
+    An error of this project is returned as it is. `RetriableError` says that a restart may help.
     """
     if isinstance(error, ConnectError):
         return error
@@ -67,7 +68,7 @@ def translate_error(error: BaseException) -> ConnectError:
 
 
 def text_of(error: BaseException) -> str:
-    """All that an error says, without the plan of a query; asks no JVM that may be gone."""
+    """The whole text of an error, without the plan of a query; uses no JVM that may be gone."""
     texts: list[str] = []
     for each in _chain(error):
         text = _own_text(each)
@@ -112,7 +113,7 @@ def _made_of(error: BaseException, text: str) -> ConnectError:
 
 
 def _ours(text: str) -> ConnectError | None:
-    """The outermost of our errors that a Python traceback in this text ends with."""
+    """The outermost error of this project that a Python traceback in this text ends with."""
     for match in reversed(list(_RAISED.finditer(text))):
         name, said = match["name"], match["said"] or ""
         if name.startswith(_OURS) and (kind := _kind(name)):
@@ -125,7 +126,7 @@ def _ours(text: str) -> ConnectError | None:
 
 
 def _kind(name: str) -> type[ConnectError] | None:
-    """The class of connect.errors that a raised class is or derives from; None for one that is not an error of ours."""
+    """The class of connect.errors that a raised class is or derives from; None for other errors."""
     module, _, short = name.rpartition(".")
     raised = getattr(sys.modules.get(module), short, None)
     if isinstance(raised, type) and issubclass(raised, ConnectError):
@@ -137,7 +138,7 @@ def _kind(name: str) -> type[ConnectError] | None:
 
 
 def _said(error: BaseException, text: str) -> str:
-    """What the innermost cause says, in one line that ends a sentence."""
+    """The message of the innermost cause, in one line that ends a sentence."""
     head = text.partition(_TRACE)[0]
     for part in (head, text):
         caused = [(match["name"], match["said"]) for match in _CAUSED.finditer(part) if match["said"]]
@@ -164,7 +165,7 @@ def _sentence(text: str) -> str:
 
 
 def _schemas(text: str) -> str:
-    """Of a mismatch that Delta draws as two trees: in which fields they differ."""
+    """For a mismatch that Delta prints as two trees: the fields in which they differ."""
     _, mark, rest = text.partition("Table schema:")
     table, _, data = rest.partition("Data schema:")
     if not mark or not data:
@@ -185,7 +186,7 @@ def _one_line(text: str) -> str:
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """As `chain_of`, without what stands behind an error of the JVM: py4j's own, which PySpark replaced."""
+    """As `chain_of`, without the causes of an error of the JVM: those are py4j's, which PySpark replaced."""
     for each in chain_of(error):
         yield each
         if hasattr(each, "_desc") and type(cause_of(each)).__module__.startswith("py4j."):

@@ -1,4 +1,4 @@
-"""Conditions of Spark, Delta, Kafka and their machines that we know what to do about."""
+"""Errors of Spark, Delta, Kafka and their machines with known advice."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from connect.errors import ConnectError, DataError, RetriableError
 
 
 class SessionLost(RetriableError):
-    """Spark, or what it knew of this session, is gone: only a new session helps."""
+    """Spark, or its session, is gone: only a new session helps."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """What to say when a text is found.
+    """The advice for an error whose text matches.
 
     `say` may use {said}, the innermost cause, and the groups of `found`, which are empty when they did not match.
     """

@@ -1,8 +1,10 @@
-"""A small file by which a task's process says up to when its query may begin something new: the end of its lease.
+"""A small file with the end of a task's lease, until which its query may start new work.
 
-A query runs on in Spark while the process that answers for it hangs or has lost its lease (P3). So whoever offers Spark
-new offsets looks here first. Both are on one machine; where they are not, there is no such file, and the target's
-transactions alone keep a late writer out.
+A query continues in Spark while the process that is responsible for it hangs or has lost its lease (P3). So whoever
+offers
+Spark new offsets reads this file first. Both are on one machine; where they are not, there is no such file, and only
+the
+target's transactions keep a late writer out.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ class LeaseFile:
         self.hold_until(0.0)
 
     def hold_until(self, moment: float) -> None:
-        """Let work begin up to this moment of the boot-time clock; 0: not at all, for now."""
+        """Allow new work until this moment of the boot-time clock; 0: none, for now."""
         os.pwrite(self._file, _MOMENT.pack(moment), 0)
 
     def close(self) -> None:
@@ -38,16 +40,17 @@ class LeaseFile:
 
 
 def lease_is_over(path: str) -> bool:
-    """Whether the lease has run out. A file that says 0, or is not to be seen from here, does not tell.
+    """Whether the lease has run out. False for a file that says 0, or cannot be read here.
 
-    For what is under way and may be finished: a paused connector's batch, but not one whose owner may be another now.
+    For work that has begun and may be finished: a paused connector's batch, but not one that may have another owner
+    now.
     """
     until = _read(path)
     return until is not None and until != 0.0 and time.clock_gettime(_CLOCK) >= until
 
 
 def work_may_begin(path: str) -> bool:
-    """Whether the lease still holds. Where there is no file it does not."""
+    """Whether the lease still holds. Without a file it does not."""
     until = _read(path)
     return until is not None and time.clock_gettime(_CLOCK) < until
 

@@ -1,4 +1,4 @@
-"""Rows that are records as they lie in Kafka, before any converter, and rows that only say where records lie."""
+"""Rows that are records as stored in Kafka, before any converter, and rows that are only ranges of offsets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds for tables with Spark and without: the table of a record, names of columns, what is due when."""
+"""Rules for tables with Spark and without: the table of a record, names of columns, when maintenance is due."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _ODD_CHARACTERS: Final = frozenset(" ,;{}()\n\t=")
 
 
 def is_one_table(template: str) -> bool:
-    """Whether all records go to the same table, whatever they are."""
+    """Whether all records go to the same table."""
     return TOPIC not in template and FIELD not in template
 
 
 def table_for(template: str, topic: str | None, field: str | None) -> str:
-    """The table of a record. In the name of a table all but letters and digits become underscores."""
+    """The table of a record. In the name of a table all characters except letters and digits become underscores."""
     name = template
     for variable, value in ((TOPIC, topic), (FIELD, field)):
         if variable in name:
@@ -33,15 +33,15 @@ def table_for(template: str, topic: str | None, field: str | None) -> str:
 
 
 def odd_name(names: Iterable[str]) -> str | None:
-    """The first name that a column can have with column mapping only."""
+    """The first name that a column can have only with column mapping."""
     return next((name for name in names if not name or _ODD_CHARACTERS & set(name)), None)
 
 
 class Schedule:
-    """When which table was looked after. The first time is one interval after the first rows.
+    """When each table was maintained. The first time is one interval after the first rows.
 
     Args:
-        every: seconds between two times, by what is done; 0 for never.
+        every: the interval in seconds of each operation; 0 for never.
     """
 
     def __init__(self, every: Mapping[str, float]) -> None:
@@ -49,7 +49,7 @@ class Schedule:
         self._last: dict[tuple[str, str], float] = {}
 
     def due(self, table: str) -> list[str]:
-        """What is to be done now, after rows were written. Say with `done` that it is."""
+        """What is due now, after rows were written. Call `done` after doing it."""
         now = time.monotonic()
         return [work for work, s in self._every.items() if now - self._last.setdefault((table, work), now) >= s]
 

@@ -1,6 +1,6 @@
-"""The keys of the Spark sink connector: which table, how it is written, looked after and changed.
+"""The keys of the Spark sink connector: which table, how it is written, maintained and changed.
 
-What other projects' connectors call the same is understood as well. Nothing here imports Spark.
+The names of the same keys in other projects' connectors are accepted as well. Nothing here imports Spark.
 """
 
 from __future__ import annotations
@@ -358,13 +358,13 @@ class TableKeys(
 
 
 class TableOptions(TableKeys):
-    """What the keys say together.
+    """The meaning of the keys together.
 
     Attributes:
         table: without a slash at its end; empty for none.
         metadata: what becomes a column (of `METADATA`) and the column's name, in order.
         properties: of a table that is created.
-        storage: what engine=worker hands to the table's storage.
+        storage: options of the table's storage, for engine=worker.
         policy: how tables may be changed.
     """
 
@@ -389,8 +389,8 @@ def is_path(table: str) -> bool:
 def checkpoint_location(config: Mapping[str, str]) -> str | None:
     """The folder of a connector's checkpoints: as written, or beside the table.
 
-    None where it cannot be told and has to be written: the table is a name, or a bucket as a whole. None for the
-    console too, which has no place to keep anything.
+    None where it has to be configured: the table is a name, or a whole bucket. None for the console too, which stores
+    nothing.
     """
     known = TableOptions.definition().named(config)
     if written := (known.get("checkpoint.location") or "").strip():

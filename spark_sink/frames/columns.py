@@ -1,4 +1,4 @@
-"""Rows as users want them: a column for each field, and where the record comes from behind them."""
+"""Rows as users want them: a column for each field, followed by the record's origin."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def spark_schema(shape: RowShape | None) -> StructType:
     """The columns of a DataFrame; None: of records as bytes.
 
     Raises:
-        SchemaError: a field of the values is called as a column of ours.
+        SchemaError: a field of the values has the name of a column of the origin.
     """
     from pyspark.sql.types import StructField, StructType, TimestampType
 
@@ -60,11 +60,11 @@ def spark_schema(shape: RowShape | None) -> StructType:
 
 
 def shape_of(schema: StructType) -> RowShape:
-    """The shape of records that are to become rows of a schema that the user gives.
+    """The shape of records for rows of a schema that the user gives.
 
     Raises:
         ConfigError: it has no column for a value.
-        SchemaError: a column is of a type that no record has.
+        SchemaError: a column has a type that no record has.
     """
     from pyspark.sql.pandas.types import to_arrow_schema
     from pyspark.sql.types import StructType
@@ -85,7 +85,7 @@ def shape_of(schema: StructType) -> RowShape:
 
 
 def read(plan: ReadPlan, part: Any, rows: StructType) -> Iterator[pa.RecordBatch]:
-    """The records of a range, for Spark, as rows of its schema. Raises what the task is to fail with."""
+    """The records of a range as rows of its schema. Raises errors for Spark."""
     from pyspark.sql.pandas.types import to_arrow_schema
 
     if part.start == part.end:
@@ -134,6 +134,6 @@ def _nested(shape: RowShape | None) -> StructType:
 
 
 def _is_one(shape: RowShape) -> bool:
-    """Whether keys are not structs, and stand in a struct for themselves."""
+    """Whether keys are not structs, and are wrapped in one."""
     keys = shape.keys
     return keys is not None and [field.name for field in keys.fields] == [shape.wrap_key]

@@ -41,7 +41,7 @@ def _offsets(key: str, value: Any) -> None:
 
 
 class FrameOptions(settings.Options):
-    """What is read, and how much at once. Kafka Connect's keys of converters, transformations and errors go with it."""
+    """What is read, and how much at once. Kafka Connect's keys of converters, transformations and errors apply too."""
 
     topics = settings.List("topics", default=[], importance="HIGH", doc="Names of topics.")
     pattern = settings.String(
@@ -114,14 +114,14 @@ class Reading:
     """The options of one `load`, checked.
 
     Args:
-        given: as Spark hands them over, keys in lower case.
+        given: as Spark passes them, keys in lower case.
 
     Attributes:
-        options: those that are ours.
+        options: those of the format.
         decoded: whether values are converted; else they are bytes.
 
     Raises:
-        ConfigError: an option is not known, missing or wrong.
+        ConfigError: an option is unknown, missing or wrong.
     """
 
     def __init__(self, given: Mapping[str, str]) -> None:
@@ -144,7 +144,7 @@ class Reading:
                 raise ConfigError(key, "needs value.converter: without it, keys and values are bytes.")
 
     def plan(self) -> ReadPlan:
-        """What is read, in no shape yet."""
+        """What to read, without a shape."""
         options = self.options
         clients = {key: value for key, value in self._given.items() if CLIENT_KEYS.fullmatch(key)}
         connector = {key: value for key, value in self._given.items() if CONNECT_KEYS.fullmatch(key)}
@@ -206,7 +206,7 @@ def _places(
 
 
 def with_small_aliases(given: Mapping[str, str]) -> dict[str, str]:
-    """Spark makes keys small, and so the names of transformations in them: what names these has to follow."""
+    """Lowercase aliases in values: Spark lowercases keys, and so the aliases of transformations in them."""
     changed = dict(given)
     for key, value in given.items():
         if key in {"transforms", "predicates"} or re.fullmatch(r"transforms\.[^.]+\.predicate", key):

@@ -1,4 +1,4 @@
-"""Rows of a DataFrame as records: the columns that reading gives, the other way round."""
+"""Rows of a DataFrame as records: the inverse of reading."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ BYTES: Final = ("topic", "timestamp", "key", "value", "headers")
 
 @dataclass(frozen=True)
 class FrameShape(RowShape):
-    """What becomes of a row of a DataFrame.
+    """How a row of a DataFrame becomes a record.
 
     Attributes:
         topic: of all records; empty where a column has it.
@@ -41,7 +41,7 @@ class FrameShape(RowShape):
     is_bytes: bool = False
 
     def named(self, column: str) -> str | None:
-        """What a column is called here, `_topic` or `topic`; None where there is none."""
+        """The actual name of a column, `_topic` or `topic`; None where it is missing."""
         name = column.removeprefix("_") if self.is_bytes else column
         return name if name in self.columns_given else None
 

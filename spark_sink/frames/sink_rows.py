@@ -1,4 +1,4 @@
-"""Rows of a DataFrame on their way into a sink connector, which wants records that were consumed from somewhere."""
+"""Rows of a DataFrame for a sink connector, which needs records with a topic, a partition and an offset."""
 
 from __future__ import annotations
 
@@ -28,13 +28,14 @@ _BATCH_ID: Final = "streaming.sql.batchId"
 class FrameRows(Rows):
     """Rows with a column for each field.
 
-    Rows lie in no topic partition, so each Spark task has one of its own: its number is made of the write's identity
+    Rows belong to no topic partition, so each Spark task gets one of its own: its number is derived from the write's
+    identity
     and the task's number, and offsets count its rows. A stream's identity is its checkpoint's, and each of its
-    micro-batches begins at an offset of its own: a micro-batch that comes again has the same partitions and offsets,
-    so that a sink that keeps offsets takes it once, as far as Spark gives its rows in the same order again.
+    micro-batches begins at an offset of its own: a repeated micro-batch has the same partitions and offsets, so that a
+    sink that keeps offsets accepts it once, provided that Spark returns its rows in the same order.
 
     Attributes:
-        shape: what becomes of a row.
+        shape: how a row becomes a record.
         run: the identity of a write that is not a stream; empty for a stream.
     """
 
@@ -42,7 +43,7 @@ class FrameRows(Rows):
     run: str = ""
 
     def check(self, columns: Sequence[str]) -> None:
-        """The plan was made for these columns."""
+        """Checked when the plan was made."""
 
     def chain(
         self,

@@ -1,6 +1,6 @@
 """The data source `connect`: topics as rows with columns and back, by converters and transformations of Kafka Connect.
 
-Spark makes it in a Python process of its own for each `load`, asks for the schema, and sends the reader to executors.
+Spark creates it in a Python process of its own for each `load`, requests the schema, and sends the reader to executors.
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ class ConnectSource(DataSource):
     """`spark.read`, `spark.readStream`, `df.write` and `df.writeStream` with `.format("connect")`.
 
     With `value.converter`: a column for each field of the values, as the first records have them (a value that is no
-    struct is the column `value`), then `_key`, `_topic`, `_partition`, `_offset`, `_timestamp`. Fields that come later
-    are left out until the query is restarted. Without: `key` and `value` as bytes. Writing takes the same columns.
+    struct is the column `value`), then `_key`, `_topic`, `_partition`, `_offset`, `_timestamp`. Fields that appear
+    later
+    are left out until the query is restarted. Without: `key` and `value` as bytes. Writing accepts the same columns.
     """
 
     def __init__(self, options: Any) -> None:
@@ -87,7 +88,7 @@ class ConnectSource(DataSource):
         return Writing(self._given, schema.fieldNames())
 
     def _shaped(self, given: Any = None) -> ReadPlan:
-        """What is read, in the shape of the schema that a user gives, else of the first records."""
+        """The plan with the shape of the schema that a user gives, else of the first records."""
         if self._plan is None:
             from spark_sink.frames.columns import shape_of
 
@@ -99,10 +100,10 @@ class ConnectSource(DataSource):
 
 
 def _shape(plan: ReadPlan) -> RowShape:
-    """What the first records of each partition say.
+    """The shape of the first records of each partition.
 
     Raises:
-        ConfigError: there are none, or none that says which columns there are.
+        ConfigError: there are none, or none that shows the columns.
     """
     from spark_sink.frames.columns import WRAP, WRAP_KEY
     from spark_sink.reading.plan import RowShape
@@ -124,7 +125,7 @@ def _shape(plan: ReadPlan) -> RowShape:
 
 
 class FrameReader(DataSourceReader):
-    """Reads once, from where options say to where they say. Travels to the executors."""
+    """Reads a range of offsets once. Travels to the executors."""
 
     def __init__(self, reading: Reading, plan: ReadPlan, schema: Any) -> None:
         self._reading = reading
@@ -132,7 +133,7 @@ class FrameReader(DataSourceReader):
         self._schema = schema
 
     def partitions(self) -> list[InputPartition]:
-        """Called by the driver: what each task reads."""
+        """On the driver: the ranges of the tasks."""
         from connect.kafka.reading.topic_ends import TopicEnds
         from spark_sink.reading.part import Part, cut
 
@@ -145,7 +146,7 @@ class FrameReader(DataSourceReader):
         return [piece for part in ranges for piece in cut(part, size)] or [Part("", 0, 0, 0)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Called in an executor."""
+        """In an executor: the rows of a range."""
         from spark_sink.frames.columns import read
 
         return read(self._plan, partition, self._schema)

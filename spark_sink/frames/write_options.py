@@ -1,4 +1,4 @@
-"""The options of writing by `format("connect")`: into a topic, or into what a sink connector writes to."""
+"""The options of writing by `format("connect")`: into a topic, or through a sink connector."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _VALUE_CONVERTER: Final = "value.converter"
 
 
 class FrameWriteOptions(settings.Options):
-    """What records are made of. Kafka Connect's keys of converters, transformations and errors go with it."""
+    """How rows become records. Kafka Connect's keys of converters, transformations and errors are allowed too."""
 
     topic = settings.String(
         "topic",
@@ -53,11 +53,11 @@ class Writing:
     """The options of one `save` or `start`, checked against the rows.
 
     Args:
-        given: as Spark hands them over, keys in lower case.
+        given: as Spark passes them, keys in lower case.
         columns: of the DataFrame.
 
     Raises:
-        ConfigError: an option is not known, missing or wrong.
+        ConfigError: an option is unknown, missing or wrong.
     """
 
     def __init__(self, given: Mapping[str, str], columns: Sequence[str]) -> None:
@@ -77,7 +77,7 @@ class Writing:
             raise ConfigError("bootstrap.servers", "is missing: the brokers, as in localhost:9092.")
 
     def shape(self) -> FrameShape:
-        """What becomes of a row.
+        """How a row becomes a record.
 
         Raises:
             ConfigError: columns are missing.
@@ -126,7 +126,7 @@ class Writing:
         return TopicPlan(shape, SourceClients("spark", worker, {"name": "spark", **config, **bytes_as_they_are}))
 
     def sink_plan(self, *, stream: bool) -> WritePlan:
-        """How a sink connector takes the rows: its configuration is validated, and its task's is made.
+        """How a sink connector writes the rows: its configuration is validated, and its task's is created.
 
         Raises:
             ConfigError: a key is wrong.
@@ -191,7 +191,7 @@ def _cut(target: str, folder: str | None, config: Mapping[str, str]) -> tuple[st
 
 
 class _Context:
-    """See `connect.api.connector.ConnectorContext`: of a connector that only says what its task needs."""
+    """See `connect.api.connector.ConnectorContext`: of a connector that only configures its task."""
 
     def __init__(self, name: str) -> None:
         self.name = name

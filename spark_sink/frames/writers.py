@@ -1,4 +1,4 @@
-"""What Spark calls to write a DataFrame: in executors for each task's rows, and on the driver at the end of all."""
+"""The data source writers of DataFrames: in executors for each task's rows, and on the driver at the end."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 
 class TopicWritten(WriterCommitMessage):
-    """What a Spark task wrote to topics."""
+    """The result of a Spark task that wrote to topics."""
 
     def __init__(self, written: Written) -> None:
         self.written = written
@@ -55,7 +55,7 @@ class TopicWriter(DataSourceArrowWriter):
 
 
 class TopicStreamWriter(DataSourceStreamArrowWriter):
-    """The same for each micro-batch of a stream: one that was not finished comes again."""
+    """The same for each micro-batch of a stream: an unfinished one is repeated."""
 
     def __init__(self, plan: TopicPlan) -> None:
         self._writer = TopicWriter(plan)
@@ -71,7 +71,7 @@ class TopicStreamWriter(DataSourceStreamArrowWriter):
 
 
 class ConnectorWriter(DataSourceArrowWriter):
-    """Has a sink connector's task take the rows of each Spark task. Streams are written by `SinkWriter` itself."""
+    """Writes the rows of each Spark task through a sink connector's task. `SinkWriter` itself writes streams."""
 
     def __init__(self, plan: WritePlan, columns: Sequence[str]) -> None:
         self._writer = SinkWriter(plan, columns)
@@ -87,6 +87,6 @@ class ConnectorWriter(DataSourceArrowWriter):
 
 
 def check_all(messages: Sequence[object | None]) -> None:
-    """Raise ConnectError unless every Spark task says that it is done."""
+    """Raise ConnectError unless every Spark task has reported its end."""
     if missing := sum(message is None for message in messages):
         raise ConnectError(f"{missing} tasks do not say that their rows are written. Write the DataFrame again.")

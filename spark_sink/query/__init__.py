@@ -1,1 +1,1 @@
-"""One streaming query and what a task does about it: where it begins, how far it is, when it may go on."""
+"""A task's streaming queries: where they begin, how far they are, when they restart."""

@@ -18,8 +18,8 @@ class ConnectorSinkTask(SinkQueryTask):
     """See `SinkQueryTask`.
 
     As many sink tasks run at once as `tasks.max` says. Where it is not set, as many as Spark has cores on this machine,
-    on a cluster one for each topic partition, so that executors that come later get work; one where the target bears no
-    more (`SinkTask.single`). Records of a partition stay in order.
+    on a cluster one for each topic partition, so that executors that are added later get work; one where the target
+    supports no more (`SinkTask.single`). Records of a partition stay in order.
     """
 
     def prepare(self) -> None:
@@ -50,7 +50,7 @@ class ConnectorSinkTask(SinkQueryTask):
         return rows.writeStream.format(register_writer(self.session.spark, plan))
 
     def _tasks(self) -> int | None:
-        """How many sink tasks there are at most; None for one for each topic partition."""
+        """The maximum number of sink tasks; None for one for each topic partition."""
         if most := self.context.connector_config.get("tasks.max"):
             return max(1, int(most))
         if load_class(*self.context.task_target).single:

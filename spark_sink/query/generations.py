@@ -1,8 +1,10 @@
 """Which checkpoint a connector's query uses, and where a new one begins.
 
-A streaming query goes on where its checkpoint says. When a user changes offsets, the next query must not: it gets a
-checkpoint of its own, a new generation. What Delta remembers of written batches is told apart by the generation too,
-or a new one would be taken for a repetition.
+A streaming query continues at its checkpoint. When a user alters offsets, the next query must not: it gets a checkpoint
+of
+its own, a new generation. The transactions that Delta stores include the generation too, or batches of a new one would
+be
+skipped as repeated.
 
 The ledger of generations is a folder of small text files beside the checkpoints, written and read through Spark, so
 that it is wherever the checkpoints are.
@@ -26,11 +28,11 @@ from spark_sink.reading.plan import OffsetMap, as_map, as_offsets
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """One checkpoint's life.
+    """The use of one checkpoint.
 
     Attributes:
         number: from 1.
-        name: unique, also among connectors that were deleted and made again.
+        name: unique, also among connectors that were deleted and created again.
         start: the offsets at which it begins.
     """
 
@@ -40,7 +42,7 @@ class Generation:
 
     @property
     def mark(self) -> str:
-        """What marks the offsets that are reported for it."""
+        """The note beside the offsets that are reported for it."""
         return f"spark {self.name}"
 
 
@@ -69,7 +71,7 @@ class Generations:
         return Generation(newest["number"], newest["name"], newest["start"])
 
     def begin(self, after: Generation | None, start: Mapping[TopicPartition, int]) -> Generation:
-        """Write down a new generation and return it."""
+        """Store a new generation and return it."""
         number = 1 if after is None else after.number + 1
         made = Generation(number, f"{number:06d}-{uuid.uuid4().hex[:8]}", as_map(start))
         line = json.dumps({"number": made.number, "name": made.name, "start": made.start})
@@ -88,13 +90,13 @@ class Generations:
         return {row["path"].rsplit("/", 3)[1] for row in listed}
 
     def positions(self, generation: Generation, query: str) -> tuple[dict[TopicPartition, int], bool]:
-        """Where a query goes on, as its checkpoint says, and whether a batch was begun and not finished."""
+        """Where a query continues by its checkpoint, and whether it has an unfinished batch."""
         folder = self.checkpoint(generation, query)
         begun, done = self._newest(f"{folder}/offsets"), self._newest(f"{folder}/commits")
         return (as_offsets(generation.start) if done < 0 else self._end(folder, done)), begun > done
 
     def begun(self, generation: Generation, query: str) -> tuple[int, dict[TopicPartition, int]]:
-        """The number of the batch that was begun last, and up to which offsets it reads."""
+        """The number of the last batch that was begun, and the offsets at its end."""
         folder = self.checkpoint(generation, query)
         batch = self._newest(f"{folder}/offsets")
         return batch, self._end(folder, batch)

@@ -1,4 +1,4 @@
-"""How far streaming queries are, from what Spark says of each batch."""
+"""The progress of streaming queries, from Spark's report of each batch."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ _WHOLE: Final = "triggerExecution"
 
 
 class QueryProgress:
-    """One query's, over all its runs in this process.
+    """The progress of one query, over all its runs in this process.
 
     Args:
         name: of the query, for metrics.
-        metrics: where figures go.
-        rows_are_ranges: whether what it reads are ranges of offsets: the offsets say how many records it wrote.
+        metrics: for its figures.
+        rows_are_ranges: whether it reads ranges of offsets: these give the number of records that it wrote.
 
     Attributes:
         rows: read, since the first run.
-        offsets: up to where everything is written.
-        latest: where the topics end, as far as the query knows.
+        offsets: everything before them is written.
+        latest: the ends of the topics, as far as the query knows.
         topics: that rows were read from.
     """
 
@@ -41,12 +41,12 @@ class QueryProgress:
 
     @property
     def written(self) -> int:
-        """Records that were written: as many as were read, where nobody counts them."""
+        """Written records: the number of read ones, where they are not counted."""
         return self.rows
 
     @property
     def errors(self) -> int:
-        """Records that were given up, where somebody counts them."""
+        """Records that were given up, where they are counted."""
         return 0
 
     @property
@@ -57,7 +57,7 @@ class QueryProgress:
         return sum(max(0, end - self.offsets.get(partition, 0)) for partition, end in self.latest.items())
 
     def take(self, query: Any) -> None:
-        """Take what is new."""
+        """Read new reports."""
         new = []
         for report in _newest_first(query):
             if (seen := (str(report["runId"]), str(report["timestamp"]))) == self._seen:
@@ -101,12 +101,12 @@ class QueryProgress:
 
 
 def rows_in(report: Mapping[str, Any]) -> int:
-    """How many rows a batch read. Over Spark Connect only the sources say it."""
+    """The number of rows of a batch. Over Spark Connect only the sources report it."""
     return sum(int(source["numInputRows"] or 0) for source in report["sources"])
 
 
 def _newest_first(query: Any) -> Iterator[Mapping[str, Any]]:
-    """What Spark remembers to have said of a query. `recentProgress` would bring over all of it each time."""
+    """Spark's stored reports of a query. `recentProgress` would transfer all of them each time."""
     if (in_java := getattr(query, "_jsq", None)) is None:  # Spark Connect
         yield from reversed(query.recentProgress)
         return

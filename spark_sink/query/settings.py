@@ -1,4 +1,4 @@
-"""The keys that every sink connector has on the Spark engine: how much a query reads at once, when, and what it keeps.
+"""The keys of every sink connector on the Spark engine: how much a query reads at once, when, and what it stores.
 
 The connectors for tables declare some of them in words of their own, under the same names.
 """
@@ -13,7 +13,7 @@ _GROUP: Final = "Spark"
 
 
 class QueryOptions(settings.Options):
-    """How much a query reads at once, when, and where it keeps what it did."""
+    """How much a query reads at once, when, and where it stores its progress."""
 
     trigger = settings.String(
         "trigger",

@@ -1,4 +1,4 @@
-"""In which shape a table's records are read, from what was seen of them."""
+"""The shape of a table's records, from a sample of them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WRAP: Final = "value"
 
 
 class TooEarly(Exception):
-    """There are no records yet, so nothing says which columns there are."""
+    """There are no records yet, so the columns are unknown."""
 
 
 def shape_of(name: str, sample: Sample | None, settings: TableSettings) -> RowShape:

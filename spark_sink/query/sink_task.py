@@ -1,4 +1,4 @@
-"""A sink connector on Spark: where its queries begin, which records they read, and what the group is told of it."""
+"""A sink connector on Spark: where its queries begin, which records they read, and what is committed to the group."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class SinkQuery(Query):
     """One query of a sink.
 
     Attributes:
-        topics: what it reads; empty with the connector's pattern.
-        only_ranges: whether it reads ranges of offsets, in place of records.
+        topics: that it reads; empty with the connector's pattern.
+        only_ranges: whether it reads ranges of offsets instead of records.
         sample: what is known of its records.
     """
 
@@ -50,7 +50,7 @@ class SinkQuery(Query):
 
 
 class SinkQueryTask(SupervisedTask):
-    """What the heirs of tables and of any sink share."""
+    """The base of the tasks for tables and for any sink."""
 
     #: Whether the query reads ranges of offsets, and `write` their records.
     only_ranges = False
@@ -79,21 +79,21 @@ class SinkQueryTask(SupervisedTask):
 
     @abstractmethod
     def write(self, query: SinkQuery, rows: Any) -> Any:
-        """A DataStreamWriter for what the query reads, with all but trigger, checkpoint and name."""
+        """A DataStreamWriter for what the query reads, complete except for trigger, checkpoint and name."""
 
     def check(self) -> None:
-        """Raise what is wrong before anything begins."""
+        """Raise configuration errors before anything begins."""
 
     def shape(self, query: SinkQuery) -> RowShape | None:
-        """In which shape rows are; None for raw records and ranges. Called before each run; may raise `TooEarly`."""
+        """The shape of rows; None for raw records and ranges. Called before each run; may raise `TooEarly`."""
         return None
 
     def older_queries(self, generation: Generation) -> list[SinkQuery]:
-        """Queries of a generation that were others than ours: they are finished, and ours begins where they ended."""
+        """Queries of a generation with other topics than now: they are finished, and the current ones continue."""
         return []
 
     def written(self, query: SinkQuery, batch: int, topics: set[str]) -> set[str]:
-        """Those topics of a batch of which the target says that it has all records."""
+        """Those topics of a batch whose records the target has completely."""
         return set()
 
     # Queries.
@@ -136,7 +136,7 @@ class SinkQueryTask(SupervisedTask):
         return query.progress.lag <= 0
 
     def app_id(self, query: SinkQuery) -> str:
-        """What a target's transactions know a query by."""
+        """The application id of a query in a target's transactions."""
         return f"connect/{self.context.connector}/{self.generation.name}/{query.name}"
 
     def _start(self, query: SinkQuery, plan: ReadPlan, generation: Generation) -> Any:
@@ -146,7 +146,7 @@ class SinkQueryTask(SupervisedTask):
         return self.options.triggered(writer).start()
 
     def make_query(self, name: str, topics: Sequence[str], *, only_ranges: bool | None = None) -> SinkQuery:
-        """A query that has not begun; `only_ranges` as the connector's, unless said."""
+        """A query that has not begun; `only_ranges` as the connector's, by default."""
         ranges = self.only_ranges if only_ranges is None else only_ranges
         progress = QueryProgress(name, self.context.metrics, rows_are_ranges=ranges)
         return SinkQuery(name, topics, progress, only_ranges=ranges)
@@ -162,7 +162,7 @@ class SinkQueryTask(SupervisedTask):
     # Where queries begin.
 
     def _settle(self) -> Generation:
-        """The generation to go on with: a new one if there is none, or if somebody has altered the group's offsets."""
+        """The generation to continue: a new one if there is none, or if a user has altered the group's offsets."""
         current = self.generations.current()
         committed = self._group_notes.read()
         if current is None:
@@ -193,7 +193,7 @@ class SinkQueryTask(SupervisedTask):
         return {}
 
     def _finished(self, query: SinkQuery, generation: Generation) -> dict[TopicPartition, int]:
-        """Where a query of an older generation is, once a batch that it had begun is written, or cannot be.
+        """The end of a query of an older generation, once its unfinished batch is written, or cannot be.
 
         Raises:
             RetriableError: it cannot be written now.
@@ -226,7 +226,7 @@ class SinkQueryTask(SupervisedTask):
     def _dropped(
         self, query: SinkQuery, generation: Generation, positions: dict[TopicPartition, int], error: ConnectError
     ) -> dict[TopicPartition, int]:
-        """Where to go on without a batch that fails: whoever altered offsets has seen that it does."""
+        """Where to continue without a failing batch: a user who alters offsets does so because of it."""
         if isinstance(error, RetriableError):
             raise error
         batch, end = self.generations.begun(generation, query.name)

@@ -1,7 +1,7 @@
-"""What every task on the Spark engine does: opens a session, runs queries in it, watches over them, and ends them.
+"""What every task on the Spark engine does: opens a session, runs queries in it, supervises and ends them.
 
-Its heirs say which queries there are. A query that ends with an error ends the task, with Spark's cause in the trace;
-the worker's restart policy says what follows.
+Derived classes define the queries. A query that ends with an error ends the task, with Spark's cause in the trace; the
+worker's restart policy decides what follows.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _FINISH_S: Final = 2.5
 
 
 class GivenUp(ConnectError):
-    """The task is to stop: what was waited for is not waited for any longer."""
+    """The task has to stop: a wait was given up."""
 
 
 class Query:
@@ -46,10 +46,10 @@ class Query:
     Attributes:
         name: unique within the connector, and part of its checkpoint's path.
         running: the StreamingQuery; None before it began, and after it ended.
-        done: whether it has ended because all was read (`trigger=available_now`).
+        done: whether it has ended because everything was read (`trigger=available_now`).
         progress: see there.
         due: when it may begin, on the monotonic clock.
-        tries: how often in a row it has started over, without having read more than `tried_at` rows.
+        tries: the number of restarts in a row, without having read more than `tried_at` rows.
     """
 
     def __init__(self, name: str, progress: QueryProgress) -> None:
@@ -63,7 +63,7 @@ class Query:
 
 
 class SupervisedTask(EngineTask):
-    """Runs queries of one connector. Called from one thread (see `EngineTask`)."""
+    """Runs queries of one connector. For one thread (see `EngineTask`)."""
 
     session: Session
     lease_file: LeaseFile
@@ -95,22 +95,22 @@ class SupervisedTask(EngineTask):
 
     @abstractmethod
     def prepare(self) -> None:
-        """Find out where to begin; add to `queries`. The session is there."""
+        """Determine where to begin; add to `queries`. The session is open."""
 
     @abstractmethod
     def begin(self, query: Query) -> Any:
-        """Start a query. Returns its StreamingQuery; None when it is too early, and it is to be tried again."""
+        """Start a query. Returns its StreamingQuery; None when it is too early, for a later try."""
 
     def recover(self, query: Query, error: BaseException) -> bool:
-        """A query ended with an error. Whether it is to start over, rather than fail the task."""
+        """A query ended with an error. Whether it restarts, rather than failing the task."""
         return False
 
     def is_done(self, query: Query) -> bool:
-        """A query ended without an error. Whether it has read all, and did not merely lose its lease."""
+        """A query ended without an error. Whether it has read everything, and did not merely lose its lease."""
         return True
 
     def look_around(self) -> None:
-        """Called now and then between batches: report, find new topics."""
+        """Called regularly between batches: report, find new topics."""
 
     # The engine's side.
 
@@ -158,14 +158,14 @@ class SupervisedTask(EngineTask):
             return False
 
     def last_report(self) -> None:
-        """Called when all queries have ended and the session is still there, if `prepare` was not given up."""
+        """Called when all queries have ended and the session is still open, if `prepare` was not given up."""
 
     def _open_gate(self) -> None:
         self.lease_file.hold_until(0.0 if self._paused else self.context.lease_until())
 
     @property
     def paused(self) -> bool:
-        """Whether nothing new may begin."""
+        """Whether no new work may begin."""
         return self._paused
 
     def driver_is_here(self) -> bool:
@@ -175,21 +175,21 @@ class SupervisedTask(EngineTask):
         return not remote.startswith("sc://") or "//127.0.0.1:" in remote or "//localhost:" in remote
 
     def folder_of_this_machine(self) -> str:
-        """Where checkpoints are kept that have no other place. Another machine begins where the group's offsets say."""
+        """The default folder of checkpoints, on this machine. Another machine begins at the group's offsets."""
         base = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
         return (Path(base) / "connect-runtime" / "spark" / "checkpoints" / self.context.connector).as_uri()
 
     def keep_going(self) -> None:
-        """Called by what waits for long. Raises GivenUp when the task is to stop."""
+        """Called by long waits. Raises GivenUp when the task has to stop."""
         if self.context.stopping():
             raise GivenUp("The task is to stop.")
         self._open_gate()
 
     def translated(self, work: Callable[[], None]) -> bool:
-        """Do something with Spark; its errors become ours, with a message that a person can act on.
+        """Run an operation of Spark; its errors are translated into messages that a user can act on.
 
         Returns:
-            False when it was given up, because the task is to stop.
+            False when it was given up, because the task has to stop.
         """
         try:
             work()
@@ -245,7 +245,7 @@ class SupervisedTask(EngineTask):
             raise error
 
     def _goes_on(self, query: Query, error: BaseException) -> bool:
-        """Whether a query restarts in the session that is there, for what ended it passes: it costs a second or two.
+        """Whether a query restarts in the open session, for a transient error: that takes a second or two.
 
         A new session costs a JVM: that is for the worker's restart, when this has not helped.
         """
@@ -262,7 +262,7 @@ class SupervisedTask(EngineTask):
         return True
 
     def end_query(self, query: Query) -> None:
-        """Stop a query, which may start over."""
+        """Stop a query, which may restart."""
         self._end(query)
         query.running = None
 
@@ -275,7 +275,7 @@ class SupervisedTask(EngineTask):
             log.debug("While the query %s was stopped: %s", query.name, error)
 
     def told(self) -> EngineProgress:
-        """How far the queries are."""
+        """The progress of the queries."""
         progress = [query.progress for query in self.queries]
         rows = sum(each.rows for each in progress)
         lags = [each.lag for each in progress]
@@ -290,10 +290,10 @@ class SupervisedTask(EngineTask):
         )
 
     def failing(self) -> str:
-        """What keeps going wrong; empty when all is well."""
+        """What keeps failing; empty when all is well."""
         return ""
 
 
 def _spark_keys(worker: Any) -> dict[str, str]:
-    """What the worker says for all its connectors on Spark."""
+    """The worker's defaults for all its connectors on Spark."""
     return {key: value for key, value in worker.items() if key.startswith("spark.")}

@@ -76,7 +76,7 @@ class TableTask(SinkQueryTask):
         return [self.make_query(topic, [topic], only_ranges=False) for topic in sorted(begun)]
 
     def _topic_tables(self, query: SinkQuery) -> TopicTables:
-        """What writes a generation's batches; kept for all runs of the query, with what it knows of topics."""
+        """Writes a generation's batches; kept for all runs of the query, with what it knows of topics."""
         app_id = f"connect/{self.context.connector}/{self.generation.name}"
         if self._tables is None or self._tables.app_id != app_id:
             self._tables = made = TopicTables(self.plan(query, None), self._settings, app_id, self._routed())

@@ -1,7 +1,7 @@
 """TopicTables: one query for any number of topics, each read in a shape of its own and written to its own tables.
 
-A query and its Python processes for each topic cost 60 MB and more (300 tables: 19 GB). Here the query's source names
-only the ranges of offsets of a batch; the batch reads each topic's records, and writes topics side by side.
+A query and its Python processes for each topic cost 60 MB and more (300 tables: 19 GB). Here the query's source returns
+only the ranges of offsets of a batch; the batch reads each topic's records, and writes topics in parallel.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class _Topic:
 
     Attributes:
         writer: of its tables.
-        sample: what was seen of its records; None for nothing yet.
+        sample: of its records; None before the first.
     """
 
     writer: TableWriter
@@ -41,7 +41,7 @@ class _Topic:
 
 
 class _Lane:
-    """What one thread at a time uses. A lane is made by a batch, and kept for the next ones.
+    """Resources of one thread at a time. A lane is created by a batch, and kept for the next ones.
 
     Attributes:
         spark: a session with the settings of the query's. MERGE takes its transaction from there: another topic's must
@@ -69,8 +69,8 @@ class TopicTables:
     """Writes batches of ranges (`spark_sink.raw_rows.RANGES_SCHEMA`); for `DataStreamWriter.foreachBatch`.
 
     Called with one batch after the other, in one thread, in the process that Spark runs such functions in: the task's,
-    or one beside a Spark Connect server. What `TableWriter` promises of a batch that comes again holds for each topic.
-    What is learned of topics is kept as long as the object lives; it travels without.
+    or one beside a Spark Connect server. What `TableWriter` guarantees for a repeated batch holds for each topic.
+    What it learns of topics is kept as long as the object lives, but not pickled.
 
     Attributes:
         plan: of the query. Records are read by it, too, in the shape of their topic.
@@ -113,7 +113,7 @@ class TopicTables:
                 each.result()
 
     def close(self) -> None:
-        """Release the clients. No batch is being written."""
+        """Close the clients. No batch is being written."""
         while self._lanes:
             self._lanes.pop().close()
 
@@ -135,7 +135,7 @@ class TopicTables:
                     return
 
     def _learn(self, known: _Topic, parts: Sequence[Part], error: Exception, sampler: Sampler) -> bool:
-        """Whether an error says that records have new fields, and looking at them has shown which."""
+        """Whether an error says that records have new fields, and a sample has shown which."""
         found = changed_at(error)
         if found is None:
             return False
@@ -163,9 +163,9 @@ class TopicTables:
 
 
 def _cloned(spark: Any) -> Any:
-    """A session with the settings of another, and its own from then on. Over Spark Connect the same one.
+    """A session that starts with the settings of another. Over Spark Connect the same one.
 
-    There each would be another connection, and what takes its settings from the session clones it itself.
+    There each would be another connection, and code that takes its settings from the session clones it itself.
     """
     if hasattr(type(spark), "cloneSession"):
         return spark

@@ -1,6 +1,6 @@
-"""Queries begin one after another: Spark gives the Python processes of each 10 s to answer, and no key says otherwise.
+"""Starts queries one after another: Spark gives the Python processes of each 10 s to answer, and no key changes that.
 
-Many that begin at once do not make it on a busy machine, end, and begin at once again (SPARK-45245).
+Many that start at once do not make it on a busy machine, end, and start at once again (SPARK-45245).
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ _LONGEST_S: Final = 30.0
 
 
 class Turn:
-    """Whose turn it is to begin, among the queries of a task, or of all tasks that share a Spark.
+    """The order of starts among the queries of a task, or of all tasks that share a Spark.
 
     Args:
-        lock: a file that the tasks of a shared Spark have in common; None where a task has its Spark for itself.
+        lock: a file that the tasks of a shared Spark have in common; None where a task has its own Spark.
     """
 
     def __init__(self, lock: Path | None) -> None:
@@ -30,7 +30,7 @@ class Turn:
         self._until = 0.0
 
     def comes(self) -> bool:
-        """Whether a query may begin now. If it does, `begun` is to be called."""
+        """Whether a query may start now. If it does, call `begun`."""
         if self.is_taken():
             return False
         if self._lock is not None and self._held is None:
@@ -44,12 +44,12 @@ class Turn:
         return True
 
     def begun(self, running: Any) -> None:
-        """A query of ours begins; None when it did not after all."""
+        """A query of this task is starting; None when it is not after all."""
         self._running, self._until = running, time.monotonic() + _LONGEST_S
         self.is_taken()
 
     def is_taken(self) -> bool:
-        """Whether a query of ours is beginning. Once it has begun it is the others' turn."""
+        """Whether a query of this task is starting. Once it has started the next one may."""
         if self._running is not None and time.monotonic() < self._until and _is_beginning(self._running):
             return True
         self._running = None

@@ -1,4 +1,4 @@
-"""Topics as a streaming source of Spark: offsets planned on the driver, records read and changed in the executors."""
+"""Topics as a streaming source of Spark: offsets planned on the driver, records read and converted in the executors."""
 
 from spark_sink.raw_rows import RAW_SCHEMA
 from spark_sink.reading.plan import ReadPlan, RowShape

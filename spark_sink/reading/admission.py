@@ -1,4 +1,4 @@
-"""How much of what waits is admitted to a batch: by a limit of records, fairly, and by a pace."""
+"""How many of the waiting records a batch gets: by a limit of records, fairly, and by a rate."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from connect.data.record import TopicPartition
 
 
 class Pace:
-    """How many records may be read when, if only so many may be read in a second; 0 for any number."""
+    """A limit of records a second; 0 for none."""
 
     def __init__(self, per_second: int) -> None:
         self._per_second = per_second
@@ -18,7 +18,7 @@ class Pace:
         self._looked: float | None = None
 
     def allowed(self) -> float:
-        """How many may be read now: what was saved up since somebody asked last, or within the last second."""
+        """How many may be read now: the allowance since the last call, of a second at most."""
         if not self._per_second:
             return math.inf
         now = time.monotonic()
@@ -28,12 +28,12 @@ class Pace:
         return math.floor(max(0.0, now - self._spent_until) * self._per_second + 1e-6)  # a tenth of ten is one
 
     def spend(self, records: int) -> None:
-        """So many of them are read."""
+        """This many of them are read."""
         if self._per_second:
             self._spent_until += records / self._per_second
 
     def wait(self) -> None:
-        """Return when one may be read; that is within a second of what was allowed last."""
+        """Wait until one may be read; at most a second after the last allowance."""
         if self._per_second:
             time.sleep(max(0.0, self._spent_until + 1.0 / self._per_second - time.monotonic()))
 
@@ -41,13 +41,13 @@ class Pace:
 def take(
     begin: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int], most: float, turn: int = 0
 ) -> dict[TopicPartition, int]:
-    """Up to where partitions are read of which records wait, so that none is left behind.
+    """The end of each partition's share in a batch, such that no partition starves.
 
     Args:
         begin, ends: the offsets of the next record, and after the last.
-        most: how many records at most. Of each partition at least one, and of what is left the same share of what
-            waits; where there are more partitions than that, one record of each whose turn it is.
-        turn: goes on by the number of partitions that were returned last.
+        most: the maximum number of records. Each partition gets at least one, and of the rest a share in proportion to
+            what waits; with more partitions than that, some get one record each, in rotation.
+        turn: the rotation: increase it by the number of partitions that were returned last.
     """
     waiting = {partition: end - begin[partition] for partition, end in sorted(ends.items()) if end > begin[partition]}
     whole = sum(waiting.values())

@@ -1,4 +1,4 @@
-"""Batches as Arrow columns in the shapes that Spark is told of: raw records, and rows of a table."""
+"""Batches as Arrow columns in the shapes that Spark expects: raw records, and rows of a table."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Misfits:
 
     Attributes:
         reasons: why, for each.
-        grows: the first that a schema with more room would hold; None when there is none.
+        grows: the first that a wider schema would hold; None when there is none.
     """
 
     reasons: Mapping[int, str]
@@ -70,7 +70,7 @@ class Misfits:
 
 
 class RawColumns:
-    """Records as they lie in Kafka."""
+    """Records as they are stored in Kafka."""
 
     def __init__(self, schema: pa.Schema) -> None:
         self._schema = schema
@@ -105,7 +105,7 @@ class RowColumns:
         self._schema = schema
 
     def batch(self, records: SinkBatch) -> pa.RecordBatch:
-        """What the chain made of records, as one Arrow batch.
+        """The chain's output for these records, as one Arrow batch.
 
         Raises:
             Unfit: a row does not fit the schema.
@@ -135,7 +135,7 @@ class RowColumns:
         return self._made(columns, n)
 
     def misfits(self, records: SinkBatch) -> Misfits:
-        """Which rows `batch` refuses: those that a schema with more room would hold, or the others."""
+        """The rows that `batch` refuses: those that a wider schema would hold, or the others."""
         reasons: dict[int, str] = {}
         for _, values, schema, wrap in self._tables(records):
             try:
@@ -154,7 +154,7 @@ class RowColumns:
         yield "_value", records.values, shape.values, shape.wrap
 
     def _presence(self, values: Values) -> tuple[list[bool], list[list[str] | None]]:
-        """What each row says of columns that its record does not have."""
+        """The columns that each row's record does not have."""
         whole: list[bool] = [False] * len(values)
         lacks: list[list[str] | None] = [None] * len(values)
         known = [field.name for field in self._shape.values.fields]
@@ -209,7 +209,7 @@ def _misfits(values: Values, schema: Schema, wrap: str, unfit: Unfit) -> Misfits
 
 
 def _repeated(column: Any, kind: pa.DataType) -> pa.Array:
-    """A column of which most are constant."""
+    """A column of mostly constant values."""
     if column.constant and len(column):
         return pa.repeat(pa.scalar(column[0], kind), len(column))
     return pa.array(column.to_list(), kind)

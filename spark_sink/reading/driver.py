@@ -1,4 +1,4 @@
-"""The driver's side of reading: which offsets there are, how much of them a batch takes, into which parts it is cut.
+"""The driver's side of reading: which offsets exist, how many of them a batch gets, and how it is split.
 
 Runs in a Python process that Spark starts beside its driver, called from one thread.
 """
@@ -133,7 +133,7 @@ class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._sizes
 
     def _find_ends(self) -> dict[TopicPartition, int]:
-        """Where partitions end, or ended when the brokers answered last, if that is not long ago.
+        """Find the ends of partitions, or return those that the brokers reported recently.
 
         Raises:
             ConnectError: they do not answer for a while, or never did.
@@ -163,7 +163,7 @@ class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._places_due = time.monotonic() + _PLACES_S
 
     def _begin(self, start: OffsetMap, ends: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
-        """Where each partition goes on: a new one with its first record."""
+        """Where each partition continues: a new one at its first record."""
         known = as_offsets(start)
         for partition, end in ends.items():
             if known.get(partition, 0) > end:
@@ -178,7 +178,7 @@ class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return {**known, **self._firsts([partition for partition in ends if partition not in known])}
 
     def _firsts(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
-        """The offsets of the first records; 0 where a partition is gone, for the executors to find it missing."""
+        """The offsets of the first records; 0 for a deleted partition, which the executors then report as missing."""
         if not partitions:
             return {}
         there = set(self._asked().partitions()).intersection(partitions)
@@ -190,5 +190,5 @@ def _rows(limit: ReadLimit) -> float:
 
 
 def _as_map(offsets: Mapping[TopicPartition, int], before: OffsetMap) -> OffsetMap:
-    """As Spark keeps them. A topic that is gone keeps what was known of it."""
+    """In Spark's form. A deleted topic keeps its last offsets."""
     return as_map({**as_offsets(before), **offsets})

@@ -1,6 +1,6 @@
-"""The executors' side of reading: consumes a range, runs converters and transformations, makes Arrow batches.
+"""The executors' side of reading: consumes a range, runs converters and transformations, creates Arrow batches.
 
-Runs in Spark's Python workers. A worker is used again for the next batch, so clients and chains are kept there.
+Runs in Spark's Python workers. A worker is reused for the next batch, so clients and chains are kept there.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _readings: dict[str, Reading] = {}
 
 
 def read(plan: ReadPlan, schema: Any, part: Part) -> Iterator[pa.RecordBatch]:
-    """The records of one range, as Arrow batches of Spark's schema. Raises what the task is to fail with."""
+    """The records of one range, as Arrow batches of Spark's schema. Raises errors for Spark."""
     reading = _readings.pop(plan.id, None) or _begun(plan)
     while len(_readings) >= _KEPT:
         _readings.pop(next(iter(_readings))).close()
@@ -66,7 +66,7 @@ def _arrow(schema: Any) -> pa.Schema:
 
 
 class Reading:
-    """What a Python worker keeps of the plans of one id."""
+    """What a Python worker keeps for the plans of one id."""
 
     def __init__(self, plan: ReadPlan) -> None:
         self._plan = plan
@@ -111,7 +111,7 @@ class Reading:
             yield from self._without_misfits(records, rows)
 
     def _without_misfits(self, records: SinkBatch, rows: RowColumns) -> Iterator[pa.RecordBatch]:
-        """A batch without the rows that do not fit: those are given up, where no schema with more room would hold them.
+        """A batch without the rows that do not fit: those that no wider schema would hold are given up.
 
         Raises:
             SchemaChanged: the schema has to grow.
@@ -126,7 +126,7 @@ class Reading:
             yield rows.batch(records.take(rest))
 
     def close(self) -> None:
-        """Release clients and plug-ins, whatever they say to that."""
+        """Close clients and plug-ins; their errors are ignored."""
         closing = [self._consumer.close]
         if self._plan.rows is not None:
             closing += [self._chain.close, self._failures.close]

@@ -1,4 +1,4 @@
-"""Records that fail in an executor: to the dead letter topic, or kept to become rows of their own."""
+"""Records that fail in an executor: written to the dead letter topic, or kept to become rows of their own."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class FailedRecord:
 
 
 class Failures:
-    """What the error policy of one plan's chain writes to. Called from one thread."""
+    """The error output of one plan's chain. For one thread."""
 
     def __init__(self, plan: ReadPlan, policy: ErrorPolicy, plugins: Plugins) -> None:
         self._plan = plan
@@ -45,8 +45,8 @@ class Failures:
         """This record does not fit the table, for this reason.
 
         Raises:
-            SchemaError: the connector does not want to go on without it.
-            RecordError: nor does its error policy.
+            SchemaError: the connector does not continue without it.
+            RecordError: the error policy does not tolerate it.
         """
         mismatch = self._plan.config.get("schema.evolution.on.mismatch") or "fail"
         if mismatch == "fail":
@@ -59,7 +59,7 @@ class Failures:
         self._policy.reject(Failure(Stage.TASK_PUT, "SparkSink", error, one.records()[0], one))
 
     def taken(self) -> list[FailedRecord]:
-        """What was given up since the last call, where it becomes rows."""
+        """The records given up since the last call, where they become rows."""
         kept, self._kept = self._kept, []
         return kept
 
@@ -68,7 +68,7 @@ class Failures:
         self._outputs.settle()
 
     def close(self) -> None:
-        """Release the producer."""
+        """Close the producer."""
         self._outputs.close()
 
     def _keep(self, failure: Failure) -> None:

@@ -1,4 +1,4 @@
-"""Ranges of topics as a DataFrame: for who knows only within a batch in which shape records are to be read."""
+"""Ranges of topics as a DataFrame: for a caller that learns the shape of records only within a batch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from spark_sink.reading.plan import ReadPlan
 def rows_of(spark: Any, plan: ReadPlan, parts: Sequence[Part]) -> Any:
     """The records of ranges as rows, read by a Spark task for each range, each time the DataFrame is used.
 
-    A source of Spark's would do the same, and start two Python processes for each load to be asked what it reads.
+    A Spark data source would do the same, and start two Python processes for each load to plan the ranges.
 
     Args:
         spark: the session of the batch.

@@ -26,7 +26,7 @@ class Part(InputPartition):
 
 
 class Parts(InputPartition):
-    """All ranges of a batch, which one Spark task turns into a row each."""
+    """All ranges of a batch; one Spark task turns each into a row."""
 
     def __init__(self, parts: Sequence[Part]) -> None:
         super().__init__(None)
@@ -46,11 +46,11 @@ class Parts(InputPartition):
 
 
 def cut_all(parts: Sequence[Part], most: int) -> list[Part]:
-    """A batch's ranges in pieces of about the same size, none small.
+    """A batch's ranges in parts of about the same size, none small.
 
     Args:
         parts: the ranges.
-        most: about how many pieces there are to be, if none of them is small; 0 for the ranges as they are.
+        most: about how many parts are wanted, if none of them is small; 0 for the ranges as they are.
     """
     whole = sum(part.end - part.start for part in parts)
     if not most or not whole:
@@ -70,7 +70,7 @@ def begins_and_ends(parts: Sequence[Part]) -> Mapping[TopicPartition, tuple[int,
 
 
 def cut(part: Part, size: int) -> Iterator[Part]:
-    """A range in pieces of about the same size, none smaller than this unless the range is."""
+    """A range in parts of about the same size, none smaller than this unless the range is."""
     pieces = max(1, (part.end - part.start) // size)
     step = -(-(part.end - part.start) // pieces)
     for start in range(part.start, part.end, step):

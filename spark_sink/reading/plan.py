@@ -1,4 +1,4 @@
-"""What is read, and in which shape. It travels pickled to the executors, and is never shown."""
+"""What is read, and in which shape. Travels pickled to the executors, and is never shown."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class RowShape:
 
     Attributes:
         values: the Connect schema of the values, a STRUCT; `NOTHING_KNOWN` for now.
-        keys: that of the keys, None where they are not wanted.
-        wrap: the name of the one column that values get which are not structs.
+        keys: that of the keys, None where they are not needed.
+        wrap: the name of the single column of values that are not structs.
         wrap_key: the same of keys.
-        metadata: whether `_topic`, `_partition`, `_offset`, `_timestamp` and `_origin` are wanted.
+        metadata: whether `_topic`, `_partition`, `_offset`, `_timestamp` and `_origin` are needed.
         failures: whether records that the error policy gives up become rows.
-        unknown: what becomes of fields that `values` does not have: "reject" restarts the query with them, "ignore"
+        unknown: what happens to fields that `values` does not have: "reject" restarts the query with them, "ignore"
             leaves them out.
-        merged: whether `_whole` and `_lacks` are wanted, for rows that change others: see `spark_sink.tables.rows`.
+        merged: whether `_whole` and `_lacks` are needed, for rows that change others: see `spark_sink.tables.rows`.
     """
 
     values: Schema
@@ -52,28 +52,30 @@ class RowShape:
 
 @dataclass(frozen=True)
 class ReadPlan:
-    """One query's reading.
+    """What one query reads.
 
     Attributes:
         connector: its name.
         topics: their names; empty with a pattern.
-        pattern: a Java regular expression for the names of topics, where topics are not named.
+        pattern: a Java regular expression for the names of topics, where topics are not listed.
         worker, config: the worker's and the connector's configuration, secrets filled in.
         plugin_path: folders of plug-ins.
-        start: where a new query begins; partitions that are not there begin with their first record.
+        start: where a new query begins; other partitions begin with their first record.
         rows: the shape of rows; None for raw records.
-        only_ranges: whether a row is a range of offsets, in place of a record: for whoever reads each topic in a shape
+        only_ranges: whether a row is a range of offsets instead of a record: for a reader that reads each topic in a
+            shape
             of its own (`spark_sink.reading.frame`). `rows` is None then.
         most_records: of a batch; 0 for no limit.
         most_bytes: of a batch's keys and values, about; 0 for no limit.
         most_per_second: records a second; 0 for no limit.
-        record_bytes: how large keys and values of a record are, where somebody has looked; 0 where nobody has.
-        parts: into so many parts a batch of rows is cut at least, if it is large; raw records stay in one part for each
+        record_bytes: the size of a record's key and value, if known; else 0.
+        parts: the minimum number of parts of a large batch of rows; raw records stay in one part for each
             partition, in order.
         lease_file: the file of `spark_sink.lease_file`; None for none.
         fail_on_data_loss: see `RangeConsumer`.
-        id: tells plans apart that need clients, converters and transformations of their own. Plans that differ in the
-            shape of rows only may have the same.
+        id: equal for plans that can share clients, converters and transformations: those that differ only in the shape
+            of
+            rows.
     """
 
     connector: str
@@ -100,12 +102,12 @@ class ReadPlan:
 
 
 def is_known(columns: Sequence[str]) -> bool:
-    """Whether these are columns, and not those of `NOTHING_KNOWN`."""
+    """Whether these are columns, rather than `NOTHING_KNOWN`."""
     return list(columns) != [_NOTHING]
 
 
 def as_map(offsets: Mapping[TopicPartition, int]) -> OffsetMap:
-    """As Spark keeps them."""
+    """In Spark's form."""
     made: OffsetMap = {}
     for partition, offset in sorted(offsets.items()):
         made.setdefault(partition.topic, {})[str(partition.partition)] = offset
@@ -113,7 +115,7 @@ def as_map(offsets: Mapping[TopicPartition, int]) -> OffsetMap:
 
 
 def as_offsets(offsets: Mapping[str, Mapping[str, int]]) -> dict[TopicPartition, int]:
-    """The way back."""
+    """From Spark's form."""
     return {
         TopicPartition(topic, int(partition)): int(offset)
         for topic, parts in offsets.items()
@@ -122,9 +124,9 @@ def as_offsets(offsets: Mapping[str, Mapping[str, int]]) -> dict[TopicPartition,
 
 
 class SchemaChanged(ConnectError):
-    """Records came that the query's schema does not hold: the query restarts with one that holds this record.
+    """Records arrived that the query's schema does not hold: the query restarts with one that holds this record.
 
-    An executor tells its driver through Spark's error.
+    Its text carries it from an executor to the driver through Spark's error.
     """
 
     def __init__(self, topic: str, partition: int, offset: int) -> None:
@@ -136,7 +138,7 @@ class SchemaChanged(ConnectError):
 
 
 def changed_at(error: BaseException) -> tuple[TopicPartition, int] | None:
-    """Where the schema changed, if that is what an error of Spark's is about."""
+    """Where the schema changed, if that is what an error of Spark says."""
     text = str(error)
     found = _FOUND.search(text) if "SchemaChanged" in text else None
     return None if found is None else (TopicPartition(found[1], int(found[2])), int(found[3]))

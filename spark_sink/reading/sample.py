@@ -1,4 +1,4 @@
-"""Looks at some records before a query begins: what schema they have, and how large they are.
+"""Samples some records before a query begins: what schema they have, and how large they are.
 
 Runs in the task's process, with the same converters and transformations that the executors run.
 """
@@ -33,14 +33,15 @@ _MOST_ROWS: Final = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """What was seen.
+    """The result of sampling.
 
     Attributes:
-        values, keys: what schema they need; None where nothing says.
-        record_bytes: how large keys and values are together, on average; 0 where none was seen.
-        records: how many were looked at.
-        waiting: whether there are offsets that were not read yet: of records, or of what is left of them (compaction,
-            retention and aborted transactions take records, and leave their offsets).
+        values, keys: the schemas that they need; None while unknown.
+        record_bytes: the average size of keys and values together; 0 where none was seen.
+        records: the number of sampled ones.
+        waiting: whether there are unread offsets: of records, or of what is left of them (compaction, retention and
+            aborted
+            transactions remove records, and leave their offsets).
     """
 
     values: Schema | None
@@ -51,10 +52,10 @@ class Sample:
 
 
 class Sampler:
-    """Looks at records of one plan's topics. Called from one thread; close it.
+    """Samples records of one plan's topics. For one thread; close it.
 
     Args:
-        plan: its topics, configurations and shape; what else it says does not matter.
+        plan: its topics, configurations and shape; the rest does not matter.
         wrap, wrap_key: see `RowShape`.
     """
 
@@ -78,13 +79,13 @@ class Sampler:
         keep_going: Callable[[], None],
         rows: int = _ROWS,
     ) -> Sample:
-        """Look at the records that come next.
+        """Sample the next records.
 
         Args:
-            positions: where partitions go on; the others begin with their first record.
-            known: what was seen before, to be added to.
+            positions: where partitions continue; the others begin with their first record.
+            known: the sample so far, to extend.
             keep_going: called before each partition; raises to end it.
-            rows: how many of a partition, and more where those say nothing of values.
+            rows: the number for a partition, and more while those show no values.
 
         Raises:
             ConnectError: the brokers refuse, or the first record of a schema contradicts what is known.
@@ -102,7 +103,7 @@ class Sampler:
         keep_going: Callable[[], None] = lambda: None,
         rows: int = _ROWS,
     ) -> Sample:
-        """Look at the first records of ranges of offsets, each from the first to before the second. See `look`."""
+        """Sample the first records of ranges of offsets, each from the first to before the second. See `look`."""
         values, keys, size, count = (known.values, known.keys, known.record_bytes, known.records) if known else _NOTHING
         for partition, (begin, end) in list(ranges.items())[:_PLACES]:
             keep_going()
@@ -120,7 +121,7 @@ class Sampler:
         return Sample(_if_any(values), _if_any(keys), size, count, bool(ranges))
 
     def close(self) -> None:
-        """Release what was opened."""
+        """Close what was opened."""
         self._consumer.close()
         self._chain.close()
 
@@ -129,7 +130,7 @@ _NOTHING: Final[tuple[Schema | None, Schema | None, float, int]] = (None, None, 
 
 
 def _grown(values: Values, known: Schema | None, wrap: str) -> Schema | None:
-    """What is known and what these need; rows that contradict it are the executors' to refuse."""
+    """The known schema extended by these rows; executors refuse rows that contradict it."""
     while len(values):
         try:
             return schema_of(values, known, wrap=wrap)

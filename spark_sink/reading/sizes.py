@@ -1,7 +1,7 @@
-"""How large records are: what a limit of bytes is counted in records by.
+"""The size of records: converts a limit of bytes into a number of records.
 
-Brokers tell offsets, not bytes. So the driver looks at the first records of a batch before it is admitted, a few of
-each of some partitions, where the limit may be near or it has not looked for a while.
+Brokers report offsets, not bytes. So the driver samples the first records of a batch before it is admitted, a few of
+each of some partitions, where the limit may be near or the last sample is old.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ _SILENCE_S: Final = 5.0
 
 
 class RecordSizes:
-    """The bytes of keys and values of one plan's records. Called from one thread.
+    """The bytes of keys and values of one plan's records. For one thread.
 
     Args:
-        plan: its topics, and how large its records are if somebody has looked at them.
+        plan: its topics, and the size of its records if known.
     """
 
     def __init__(self, plan: ReadPlan) -> None:
@@ -50,11 +50,11 @@ class RecordSizes:
         self._looked = time.monotonic() if plan.record_bytes else -math.inf
 
     def records(self, begin: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int], most: float) -> float:
-        """About how many of the records that wait are as many bytes as a batch may have; at least one.
+        """About how many of the waiting records fill a batch's limit of bytes; at least one.
 
         Args:
             begin, ends: the offsets of the next record, and after the last.
-            most: how many are wanted at most.
+            most: the maximum.
         """
         limit = self._plan.most_bytes
         waiting = {partition: end - begin[partition] for partition, end in ends.items() if end > begin[partition]}
@@ -67,13 +67,13 @@ class RecordSizes:
         return max(1.0, limit // self._about(waiting))
 
     def close(self) -> None:
-        """Release the client."""
+        """Close the client."""
         if self._consumer is not None:
             self._consumer.close()
             self._consumer = None
 
     def _about(self, waiting: Mapping[TopicPartition, int]) -> float:
-        """The mean of what waits, of which a batch has a share of each partition."""
+        """The mean over what waits, of which a batch has a share of each partition."""
         whole = sum(waiting.values())
         size = sum(count * self._of.get(partition, self._mean) for partition, count in waiting.items())
         return max(1.0, size / whole)
@@ -99,7 +99,7 @@ class RecordSizes:
             self._looked = time.monotonic()
 
     def _first(self, partition: TopicPartition, start: int, end: int) -> float | None:
-        """How large the first records of a range are, on average; None where there is none any more."""
+        """The average size of the first records of a range; None where it has none."""
         if self._consumer is None:
             clients = task_client_settings("consumer", self._plan.worker, self._plan.config)
             self._consumer = RangeConsumer(
@@ -111,5 +111,5 @@ class RecordSizes:
 
 
 def bytes_of(batch: SinkBatch) -> int:
-    """Of the keys and values of raw records."""
+    """The size of keys and values of raw records."""
     return sum(len(item) for column in (batch.keys, batch.values) for item in column if item is not None)

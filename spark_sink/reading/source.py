@@ -1,4 +1,4 @@
-"""The data source: what Spark is given to read topics with.
+"""The data source with which Spark reads topics.
 
 https://spark.apache.org/docs/latest/api/python/tutorial/sql/python_data_source.html
 """
@@ -12,7 +12,7 @@ from spark_sink.reading.plan import ReadPlan
 
 
 def register(spark: Any, plan: ReadPlan) -> str:
-    """Make a data source for a plan known to a session.
+    """Register a data source for a plan in a session.
 
     The plan is in the class itself, which travels pickled: options would be shown in plans and logs.
 

@@ -1,4 +1,4 @@
-"""Spark sessions: a JVM of this process's own, a cluster's, or a Spark Connect server's, opened and ended with care."""
+"""Spark sessions: a JVM of this process, a cluster's, or a Spark Connect server's, opened and closed reliably."""
 
 from spark_sink.session.session import Session, open_session
 

@@ -1,4 +1,4 @@
-"""A session with a driver of our own: a JVM that this process starts and speaks to through py4j."""
+"""A session with a driver in a JVM that this process starts and talks to through py4j."""
 
 from __future__ import annotations
 
@@ -76,10 +76,10 @@ def end(spark: Any, jvm: Jvm) -> None:
 
 
 def with_delta(conf: Mapping[str, str]) -> dict[str, str]:
-    """The same with Delta's jars, unless the user brings others or has set its extensions aside.
+    """The same with Delta's jars, unless the user brings others or has disabled its extensions.
 
     Raises:
-        JarsNotFetched: they are not to be had.
+        JarsNotFetched: they are not available.
     """
     if confs.brings_delta(conf) or not confs.uses_delta(conf):
         return dict(conf)
@@ -90,7 +90,7 @@ def with_delta(conf: Mapping[str, str]) -> dict[str, str]:
 
 
 def _check_free() -> None:
-    """PySpark would give out the session that is open, which may be one of another master."""
+    """PySpark would return the open session, which may have another master."""
     if "pyspark" in sys.modules:
         from pyspark.core.context import SparkContext
 
@@ -115,7 +115,7 @@ def _session(jvm: Jvm, master: Master, deadline: float, stopping: Callable[[], b
 
 
 class _Patience:
-    """Kills a JVM that takes too long, or that nobody waits for any more, so that a call into it comes back."""
+    """Kills a JVM that takes too long, or that nobody waits for any more, so that a call into it returns."""
 
     def __init__(self, jvm: Jvm, deadline: float, stopping: Callable[[], bool]) -> None:
         self._jvm = jvm
@@ -190,7 +190,7 @@ def _gateway(file: Path) -> tuple[int, str]:
 
 
 def environment(master: Master) -> dict[str, str]:
-    """Of a local JVM: it asks nobody for this machine's name, and Python workers find our code where we found it."""
+    """For a local JVM, which need not resolve this machine's name; Python workers import from where this process does."""
     if not master.is_local:
         return {}
     address = {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_LOCAL_HOSTNAME": "localhost"}
@@ -207,7 +207,7 @@ def _folder_of(package: str) -> str | None:
 
 @contextlib.contextmanager
 def _our_environment(conf: Mapping[str, str], master: Master) -> Iterator[None]:
-    """What PySpark reads from its driver's environment, for the time in which it reads it."""
+    """The environment variables that PySpark reads for its driver, set while it reads them."""
     before = {key: os.environ.pop(key, None) for key in _VARIABLES}
     if python := _python(conf, master, before["PYSPARK_PYTHON"]):
         os.environ["PYSPARK_PYTHON"] = python
@@ -222,7 +222,7 @@ def _our_environment(conf: Mapping[str, str], master: Master) -> Iterator[None]:
 
 
 def _python(conf: Mapping[str, str], master: Master, given: str | None) -> str | None:
-    """The Python that executors run: ours where they see this machine's files."""
+    """The Python of executors: this one where they see this machine's files."""
     if chosen := conf.get("spark.pyspark.python"):
         return chosen
     if master.is_local:
@@ -232,7 +232,7 @@ def _python(conf: Mapping[str, str], master: Master, given: str | None) -> str |
 
 @contextlib.contextmanager
 def _signal_kept(number: signal.Signals) -> Iterator[None]:
-    """PySpark takes Ctrl+C for itself; whoever had it keeps it."""
+    """PySpark installs a handler for Ctrl+C; the previous one is restored."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -244,7 +244,7 @@ def _signal_kept(number: signal.Signals) -> Iterator[None]:
 
 
 def _forget() -> None:
-    """Have PySpark forget its JVM, so that another session can be opened in this process."""
+    """Reset PySpark's JVM, so that another session can be opened in this process."""
     from pyspark.core.context import SparkContext
     from pyspark.sql import SparkSession
     from pyspark.sql.context import SQLContext

@@ -1,4 +1,4 @@
-"""A standalone cluster of Spark on this machine, for trying and testing: a master and some workers.
+"""A standalone cluster of Spark on this machine, for trials and tests: a master and some workers.
 
     python -m spark_sink.session.cluster --workers 2
 
@@ -29,7 +29,7 @@ _COMES_UP_WITHIN = 120.0  # seconds; some ten on an idle machine
 
 
 class Cluster:
-    """A master and its workers, running from the moment it is made until `close`.
+    """A master and its workers, running from construction until `close`.
 
     Args:
         workers: how many.
@@ -37,11 +37,11 @@ class Cluster:
         memory: of each worker, for its executors, as Spark writes it: "2g".
         port: of the master; 0 for any free one.
         ui_port: of the master's page; 0 for any free one.
-        environment: what executors find in theirs, beside ours.
+        environment: further variables for executors.
         stopping: whether to give up waiting for it.
 
     Attributes:
-        url: what `spark.master` says to use it.
+        url: the value of `spark.master` for it.
 
     Raises:
         ConnectError: a port is taken, there is no Java, ...; the message says what to do.

@@ -1,4 +1,4 @@
-"""What Spark is told: the user's `spark.*` keys, and what stands in for those that the user leaves out."""
+"""The configuration of a session: the user's `spark.*` keys, and defaults for those that the user leaves out."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ _SESSION = {
 
 
 def spark_conf(config: Mapping[str, str], name: str, master: Master) -> dict[str, str]:
-    """What the session is made with, without jars and places on this machine.
+    """The configuration of a session, without jars and paths of this machine.
 
     Args:
-        config: the connector's; only its `spark.*` keys matter, without those that are ours.
-        name: of the application, where the user says none.
-        master: what `config` names.
+        config: the connector's; only its `spark.*` keys matter, without those of this project.
+        name: of the application, by default.
+        master: that `config` names.
     """
     conf = {**defaults(name, master), **users(config)}
     if master.kind is Kind.CONNECT:
@@ -66,7 +66,7 @@ def users(config: Mapping[str, str]) -> dict[str, str]:
 
 
 def defaults(name: str, master: Master) -> dict[str, str]:
-    """What a user need not write."""
+    """The defaults."""
     conf = {"spark.app.name": name, **_SESSION}
     if master.kind is Kind.CONNECT:
         return conf
@@ -98,12 +98,12 @@ def with_jars(conf: Mapping[str, str], jars: Sequence[Path]) -> dict[str, str]:
 
 
 def brings_delta(conf: Mapping[str, str]) -> bool:
-    """Whether the user chose a Delta of their own, beside which ours would clash."""
+    """Whether the user chose a Delta of their own, which would conflict with the default one."""
     return "delta-spark" in conf.get(JARS, "") or "io.delta:delta-spark" in conf.get(PACKAGES, "")
 
 
 def uses_delta(conf: Mapping[str, str]) -> bool:
-    """Whether the session has Delta's extensions: a user may set others in their place."""
+    """Whether the session has Delta's extensions: a user may set others instead."""
     return any(".delta." in conf.get(key, "") for key in _DELTA)
 
 
@@ -113,7 +113,7 @@ def with_java_options(conf: Mapping[str, str], options: Sequence[str]) -> dict[s
 
 
 def properties(conf: Mapping[str, str]) -> str:
-    """The text of a property file of Java that says this, for `spark-submit --properties-file`."""
+    """A Java property file with these settings, for `spark-submit --properties-file`."""
     return "".join(f"{_escaped(key, ' :=#!')}={_escaped(value.strip(), '')}\n" for key, value in sorted(conf.items()))
 
 

@@ -1,7 +1,7 @@
 """The JVM of a session: started with `spark-submit`, watched while it comes up, ended by its process id.
 
 It dies with this process: the kernel kills it, and the end of its standard input ends it as well. Its configuration,
-which may hold secrets, is given in a file for this user only and never as arguments, which everybody can list.
+which may hold secrets, is passed in a file for this user only and never as arguments, which everybody can list.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _WORKERS_END_WITHIN = 1.5  # of Python workers without their JVM
 
 
 class SparkNotInstalled(NotInstalledError):
-    """PySpark or a Java that it runs on is missing. The message says what to install."""
+    """PySpark or a suitable Java is missing. The message says what to install."""
 
 
 class JarsNotFetched(RetriableError):
@@ -53,16 +53,16 @@ class JarsNotFetched(RetriableError):
 
 
 class Stopped(ConnectError):
-    """The task is to end; whoever waits for Spark gives up."""
+    """The task has to end; a wait for Spark was given up."""
 
 
 class Jvm:
-    """A JVM of ours.
+    """A JVM that this process started.
 
     Attributes:
         process: its process id with its start.
-        folder: its temporary files; gone after `close`.
-        log: what it said.
+        folder: its temporary files; removed by `close`.
+        log: its log.
     """
 
     def __init__(self, popen: subprocess.Popen[bytes], folder: Path, lock: IO[bytes], log: JvmLog) -> None:
@@ -78,7 +78,7 @@ class Jvm:
 
     @property
     def may_be_killed_for_memory(self) -> bool:
-        """Whether the kernel has ended a process for want of memory since this one was started."""
+        """Whether the kernel has ended a process for lack of memory since this one was started."""
         return memory_kills() > self._memory_kills
 
     def ended(self) -> int | None:
@@ -86,7 +86,7 @@ class Jvm:
         return self._popen.poll()
 
     def end_input(self) -> None:
-        """Ask it to end: what it waits for on its standard input is the end of that."""
+        """Ask it to end: it stops at the end of its standard input."""
         self._workers = descendants(self.process.pid)
         if self._popen.stdin is not None:
             try:
@@ -100,7 +100,7 @@ class Jvm:
         self.process.kill()
 
     def close(self, within: float = _ENDS_WITHIN) -> None:
-        """End it in order, killing what does not end in time. Bounded by `within` and two seconds."""
+        """End it in order, and kill what does not end in time. Takes at most `within` and two seconds."""
         self.end_input()
         try:
             self._popen.wait(within)
@@ -150,7 +150,7 @@ def java_for_spark() -> Java:
     """A Java that Spark runs on.
 
     Raises:
-        SparkNotInstalled: there is none; the message says what was looked at.
+        SparkNotInstalled: there is none; the message says where it was looked for.
     """
     try:
         return find_java(17)
@@ -188,7 +188,7 @@ def launch(
 def launch_daemon(
     main: str, arguments: Sequence[str], *, redact: Callable[[str], str], environment: Mapping[str, str]
 ) -> Jvm:
-    """Start a daemon of Spark's standalone cluster with `spark-class`. As `launch`."""
+    """Start a daemon of Spark's standalone cluster with `spark-class`. Like `launch`."""
 
     def command(home: Path, folder: Path, options: list[str]) -> tuple[list[str], dict[str, str]]:
         java = {"SPARK_DAEMON_JAVA_OPTS": " ".join(options)}
@@ -249,7 +249,7 @@ def await_ready(
 
 
 def memory_kills() -> int:
-    """How many processes the kernel of this machine has ended for want of memory; 0 where it does not say."""
+    """The number of processes that the kernel of this machine has ended for lack of memory; 0 where it is unknown."""
     try:
         lines = Path("/proc/vmstat").read_text().splitlines()
     except OSError:
@@ -258,7 +258,7 @@ def memory_kills() -> int:
 
 
 def died(jvm: Jvm, what: str = "Spark") -> ConnectError:
-    """Why a JVM ended by itself, from what it said."""
+    """Why a JVM ended by itself, from its log."""
     jvm.log.wait(2.0)
     code = jvm.ended()
     said = " ".join(jvm.log.said())
@@ -283,7 +283,7 @@ def died(jvm: Jvm, what: str = "Spark") -> ConnectError:
 
 
 def last_words(jvm: Jvm) -> str:
-    """The first line of what it said that names an error, else the last one, else that it said nothing."""
+    """The first line of its log that names an error, else the last one, else that it is empty."""
     lines = jvm.log.said()
     wrong = [line for line in lines if "Exception" in line] or [line for line in lines if "rror" in line]
     return (wrong[:1] or lines[-1:] or ["it said nothing"])[0][:500]
@@ -312,7 +312,7 @@ def _environment(java_home: Path, home: Path, more: Mapping[str, str]) -> dict[s
 
 
 def _folder() -> tuple[Path, IO[bytes]]:
-    """A temporary folder for one JVM, locked as long as we live. Those of processes that were killed are removed."""
+    """A temporary folder for one JVM, locked while this process lives. Those of killed processes are removed."""
     base = Path(tempfile.gettempdir())
     for old in base.glob(f"{_SWEPT}*"):
         _sweep(old)

@@ -1,7 +1,7 @@
-"""What Spark's JVM says, in our log: its warnings and errors, redacted, and never a flood.
+"""The log of Spark's JVM in this process's log: its warnings and errors, redacted, and never a flood.
 
-The JVM writes a line for each record, in a form of ours, to its standard error. What else comes from there (a Python
-worker's own words, a JVM that cannot start) is logged at INFO, and kept for who has to say why the JVM ended.
+The JVM writes a line for each record, in a format set here, to its standard error. What else arrives there (a Python
+worker's own output, a JVM that cannot start) is logged at INFO, and kept to explain why the JVM ended.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _QUIET: Final = (
 
 
 def configuration(level: str = "warn") -> str:
-    """Log4j's properties that make the JVM write as this module reads."""
+    """Log4j's properties for the format that this module reads."""
     lines = [
         "rootLogger.level = " + level,
         "rootLogger.appenderRef.out.ref = out",
@@ -80,13 +80,13 @@ def write_configuration(folder: Path) -> Path:
 
 
 def quieten_python() -> None:
-    """PySpark and py4j print an error that they then raise."""
+    """PySpark and py4j print errors that they then raise: prevent that."""
     for name in ("py4j.clientserver", "SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 
 class JvmLog:
-    """Reads a JVM's standard error to its end, in a thread of its own."""
+    """Reads a JVM's standard error to its end, on a thread of its own."""
 
     def __init__(self, stream: IO[bytes], redact: Callable[[str], str]) -> None:
         self._stream = stream
@@ -102,7 +102,7 @@ class JvmLog:
         return list(self._kept)
 
     def wait(self, seconds: float) -> None:
-        """Wait for the end of the stream, so that nothing of a JVM that ended is missed."""
+        """Wait for the end of the stream, so that nothing of an ended JVM is missed."""
         self._thread.join(seconds)
 
     def _read(self) -> None:

@@ -1,7 +1,7 @@
-"""Keeps a shared Spark: starts its Spark Connect server, and ends it when nobody uses it any more.
+"""Keeps a shared Spark: starts its Spark Connect server, and ends it when it has no users.
 
 `shared.join` starts it with its folder and its lock, which is an open file: `keeper FOLDER FD`. It starts itself to
-release the session of a user that died, whose address comes on standard input: `keeper --release`.
+release the session of a user that died, whose address is read from standard input: `keeper --release`.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ _RELEASES_WITHIN = 30.0
 
 
 class Keeper:
-    """Holds one server until nobody uses it.
+    """Keeps one server until it has no users.
 
     Args:
-        folder: where its users meet; see `shared`.
+        folder: of the shared Spark; see `shared`.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -134,7 +134,7 @@ class Keeper:
 
 
 def release(url: str) -> None:
-    """Release a session of a server, with which the server ends its queries."""
+    """Release a session of a server, which ends its queries."""
     from pyspark.sql.connect.session import SparkSession
 
     spark: Any = SparkSession(connection=url)

@@ -1,4 +1,4 @@
-"""Where Spark runs: what `spark.master` and `spark.remote` may say."""
+"""Where Spark runs: the values of `spark.master` and `spark.remote`."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ class Kind(enum.Enum):
 
 @dataclass(frozen=True)
 class Master:
-    """A place for Spark.
+    """A place where Spark runs.
 
     Attributes:
         kind: who runs the executors.
-        url: as Spark takes it.
+        url: as Spark expects it.
         cores: of a local master; 0 for others.
-        addresses: hosts and ports that must answer before a session can be there; empty where Spark finds out itself.
+        addresses: hosts and ports that must answer before a session can open; empty where Spark checks that itself.
     """
 
     kind: Kind
@@ -59,10 +59,10 @@ class Master:
 
 
 def master_of(config: Mapping[str, str]) -> Master:
-    """The place that a configuration names; all cores of this machine when it names none.
+    """The master of a configuration; all cores of this machine by default.
 
     Raises:
-        ConfigError: it is none of Spark's forms, or two places are named.
+        ConfigError: it is none of Spark's forms, or two are named.
     """
     remote = (config.get(REMOTE) or "").strip()
     master = (config.get(MASTER) or "").strip()
@@ -92,7 +92,7 @@ def master_of(config: Mapping[str, str]) -> Master:
 
 
 def _standalone(url: str) -> tuple[tuple[str, int], ...]:
-    """Several masters are one for the others' absence: spark://a:7077,b:7077."""
+    """Several masters, of which one may stand in for the others: spark://a:7077,b:7077."""
     masters = url.removeprefix("spark://").split(",")
     if not all(_ADDRESS.fullmatch(each) for each in masters):
         raise ConfigError(MASTER, f'"{url}" is not a master of Spark. Write spark://host:7077, with the port.')

@@ -1,4 +1,4 @@
-"""Processes of this machine: dying with a parent, finding descendants, ending them by their ids."""
+"""Processes of this machine: binding them to a parent, finding descendants, ending them by their ids."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from typing import Final
 
 @dataclass(frozen=True)
 class Process:
-    """A process of this machine, told from a later one with the same id by its start."""
+    """A process of this machine, distinguished by its start from a later one with the same id."""
 
     pid: int
     started: str
 
     def is_alive(self) -> bool:
-        """Whether it still runs; one that ended and was not waited for does not."""
+        """Whether it still runs; a zombie does not."""
         stat = _stat(self.pid)
         return stat is not None and stat[19] == self.started and stat[0] not in "ZX"
 
     def kill(self) -> None:
-        """End it at once, if it is still the one."""
+        """End it at once, if the id still is this process."""
         if self.is_alive():
             try:
                 os.kill(self.pid, signal.SIGKILL)
@@ -56,7 +56,7 @@ def descendants(pid: int) -> list[Process]:
 
 
 def end(processes: Iterable[Process], within: float) -> None:
-    """Wait so many seconds for processes that are ending, then kill what is left."""
+    """Wait this many seconds for processes that are ending, then kill what is left."""
     left = list(processes)
     if not eventually(lambda: not any(each.is_alive() for each in left), within):
         for each in left:
@@ -65,7 +65,7 @@ def end(processes: Iterable[Process], within: float) -> None:
 
 
 def eventually(holds: Callable[[], bool], within: float) -> bool:
-    """Whether a condition comes to hold within this many seconds."""
+    """Whether a condition becomes true within this many seconds."""
     deadline = time.monotonic() + within
     while not holds():
         if time.monotonic() > deadline:
@@ -87,19 +87,20 @@ if os.getppid() == parent:
 
 
 def dying_with_parent(command: Sequence[str]) -> list[str]:
-    """The command that runs a program so that it is killed when the thread ends that starts it.
+    """The command that runs a program so that it is killed when the thread that starts it ends.
 
-    Ctrl+C is for us; the program is ended in order. Elsewhere than on Linux programs notice by the end of their
-    standard input. No `preexec_fn` does this: where gRPC has threads, what runs between fork and exec may abort.
+    Ctrl+C goes to this process only; the program is ended in order. On other systems than Linux programs notice by the
+    end
+    of their standard input. `preexec_fn` cannot do this: where gRPC has threads, code between fork and exec may abort.
 
     Args:
-        command: of the program, which is named by its path.
+        command: of the program, with its path.
     """
     return [sys.executable, "-I", "-S", "-c", _LAUNCHER, str(os.getpid()), *command]
 
 
 def _stat(pid: int) -> list[str] | None:
-    """What /proc/PID/stat says from the state on: [0] the state, [19] when it started."""
+    """The fields of /proc/PID/stat from the state on: [0] the state, [19] when it started."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
     except OSError:

@@ -1,4 +1,4 @@
-"""Whether a master or a server answers, before Spark is started that would wait for it for minutes."""
+"""Whether a master or a server answers, before Spark is started, which would wait for it for minutes."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _PAUSE = 0.25
 def await_answer(
     addresses: Sequence[tuple[str, int]], what: str, deadline: float, stopping: Callable[[], bool]
 ) -> None:
-    """Wait until one of these hosts takes a connection; nothing to wait for when there is none.
+    """Wait until one of these hosts accepts a connection; returns at once when there is none.
 
     Args:
         addresses: hosts and ports.
-        what: how the message calls them: "The Spark master spark://a:7077".
-        deadline: on the monotonic clock; ten seconds from now is waited at most.
+        what: their name in errors: "The Spark master spark://a:7077".
+        deadline: on the monotonic clock; waits for at most ten seconds.
         stopping: whether to give up.
 
     Raises:
-        RetriableError: none does, or their names are not known.
+        RetriableError: none does, or their names cannot be resolved.
         Stopped: the task is stopping.
     """
     if not addresses:

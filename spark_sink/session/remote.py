@@ -1,4 +1,4 @@
-"""A session of a Spark Connect server: gRPC from here, everything else over there."""
+"""A session of a Spark Connect server: gRPC from here, everything else runs there."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def begin(url: str, conf: Mapping[str, str], master: Master, deadline: float, st
 
     Args:
         url: with its options, such as a token, which no message shows.
-        conf: what the session is told; what a server's session cannot be told is left out.
+        conf: of the session; what a server's session cannot be given is left out.
         master: whose host and port are in messages.
         deadline: on the monotonic clock.
         stopping: whether to give up waiting.
@@ -54,7 +54,7 @@ def begin(url: str, conf: Mapping[str, str], master: Master, deadline: float, st
 
 
 def end(spark: Any) -> None:
-    """Release the session, with which its server ends its queries; not waited for longer than three seconds."""
+    """Release the session, so that its server ends its queries; waits for at most three seconds."""
     thread = threading.Thread(target=_quietly(spark.stop), name="spark-release", daemon=True)
     thread.start()
     thread.join(_ENDS_WITHIN)
@@ -74,7 +74,7 @@ def shown(master: Master) -> str:
 
 
 def patient_client(client: Any) -> Any:
-    """The same client with retries for a quarter of a minute: PySpark's own take ten, and a task would stand still."""
+    """The same client with retries for a quarter of a minute: PySpark's own take ten, and a task would hang."""
     from pyspark.sql.connect.client.retries import DefaultPolicy
 
     client.set_retry_policies([DefaultPolicy(max_retries=6, max_backoff=5_000)])
@@ -95,7 +95,7 @@ def _made(url: str, conf: Mapping[str, str]) -> Any:
 
 
 def _within(make: Callable[[], Any], where: str, deadline: float, stopping: Callable[[], bool]) -> Any:
-    """Call a client that may wait for a server that is none; given up at the deadline or when the task stops."""
+    """Call a client that may wait for something that is no server; given up at the deadline or when the task stops."""
     results: list[Any] = []
     errors: list[Exception] = []
 
@@ -138,7 +138,7 @@ def _is_installed(module: str) -> bool:
 
 
 def _check_version(spark: Any, where: str) -> None:
-    """Functions are sent pickled, and plans in a form that changes: both sides are of one minor version."""
+    """Functions travel pickled, and plans in a format that changes: both sides must have the same minor version."""
     import pyspark
 
     theirs = str(spark.version)

@@ -1,4 +1,4 @@
-"""A Spark Connect server on this machine, in a JVM of ours that dies with this process."""
+"""A Spark Connect server on this machine, in a JVM that dies with this process."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _STARTED = re.compile(r"Spark Connect server started at: \S+:(?P<port>\d+)")
 
 @dataclass(frozen=True)
 class Server:
-    """A server that serves.
+    """A running server.
 
     Attributes:
         port: where it listens, on the loopback address.
-        token: what clients show; empty when it asks for none.
+        token: that clients present; empty when none is required.
         jvm: its process.
     """
 
@@ -39,7 +39,7 @@ class Server:
 
     @property
     def url(self) -> str:
-        """As `spark.remote` takes it; it holds the token."""
+        """The value of `spark.remote`; it contains the token."""
         # Only under this name the client shows a token without TLS.
         return f"sc://localhost:{self.port}" + (f"/;token={self.token}" if self.token else "")
 
@@ -65,15 +65,15 @@ def start(
     redact: Callable[[str], str] = str,
     stopping: Callable[[], bool] = lambda: False,
 ) -> Server:
-    """Start a server and wait until it serves.
+    """Start a server and wait until it is ready.
 
     Args:
         config: `spark.*` keys; spark.master is where its executors run, local[*] by default.
         name: of the application.
         port: where it listens; 0 for any free one.
-        token: what clients have to show.
-        within: how many seconds it may take.
-        redact: hides secrets in what it says.
+        token: that clients have to present.
+        within: the time limit in seconds.
+        redact: hides secrets in its log.
         stopping: whether to give up waiting.
 
     Raises:

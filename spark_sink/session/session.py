@@ -1,4 +1,4 @@
-"""A Spark session, and how it is opened and ended: `open_session`."""
+"""A Spark session, and how it is opened and closed: `open_session`."""
 
 from __future__ import annotations
 
@@ -43,17 +43,17 @@ class Session:
 
     @property
     def turns(self) -> Path | None:
-        """A file by which those who share this Spark take turns; None where nobody does."""
+        """A file by which the users of a shared Spark take turns; None otherwise."""
         return self._user.turns if self._user else None
 
     def ended(self) -> ConnectError | None:
-        """Why the JVM ended by itself; None while it runs, and where it is not ours."""
+        """Why the JVM ended by itself; None while it runs, and where it belongs to another process."""
         if self._jvm is None or self._jvm.ended() is None:
             return None
         return died(self._jvm)
 
     def close(self) -> None:
-        """End the session, its JVM and its Python workers, within a few seconds whatever they do. May be repeated."""
+        """Close the session, its JVM and its Python workers, within a few seconds whatever they do. May be repeated."""
         if not self._open:
             return
         self._open = False
@@ -79,14 +79,14 @@ def open_session(
     redact: Callable[[str], str] = str,
     stopping: Callable[[], bool] = lambda: False,
 ) -> Session:
-    """Open the session that a connector's configuration asks for.
+    """Open the session that a connector's configuration requires.
 
     Args:
         config: the connector's configuration: `spark.*`.
-        name: what the application is called, such as the connector's name.
+        name: of the application, such as the connector's name.
         plugin_path: folders with plug-ins, which executors elsewhere need as well.
-        redact: hides secrets in what the JVM says.
-        stopping: whether to give up waiting; asked from another thread.
+        redact: hides secrets in the JVM's log.
+        stopping: whether to give up waiting; called on another thread.
 
     Raises:
         ConfigError: a key is wrong.
@@ -135,7 +135,7 @@ def _shared(
 
 
 def _told(config: Mapping[str, str], name: str, master: Master) -> dict[str, str]:
-    """What a session of Spark Connect is told."""
+    """The configuration of a session of Spark Connect."""
     conf = spark_conf(config, name, master)
     del conf[REMOTE]
     return conf

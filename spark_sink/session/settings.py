@@ -1,4 +1,4 @@
-"""The keys of a session that are ours. Every other `spark.*` key goes to Spark as it is written."""
+"""The keys of a session that belong to this project. Every other `spark.*` key goes to Spark as it is written."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _is_name(key: str, value: Any) -> None:
 
 
 class SessionOptions(settings.Options):
-    """Where Spark is, and how it is started."""
+    """Where Spark runs, and how it is started."""
 
     master = settings.String(
         MASTER,

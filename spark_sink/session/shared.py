@@ -1,17 +1,18 @@
 """One local Spark for several connectors of this machine and user: `spark.shared.session=NAME`.
 
-It is a Spark Connect server on the loopback address, held by a small process of its own, the keeper
-(`python -m spark_sink.session.keeper`). A folder of the user's cache is where everybody meets:
+It is a Spark Connect server on the loopback address, run by a small process of its own, the keeper
+(`python -m spark_sink.session.keeper`). Its users share a folder in the user's cache:
 
-    start.lock      held by whoever starts the server, joins it, or ends it: one at a time
+    start.lock      held while starting the server, joining it, or ending it: one process at a time
     keeper.lock     held by the keeper as long as it lives, from before it was started
-    server.json     where the server listens, and the token that it wants; for this user only
-    begin.lock      held by a user whose query is beginning: see `spark_sink.query.turn`
+    server.json     the server's address, and the token that it requires; readable by this user only
+    begin.lock      held by a user whose query is starting: see `spark_sink.query.turn`
     users/          a file for each user, locked by it as long as it lives, with the id of its session
 
-Locks are the kernel's: whoever dies, however it dies, lets go. The keeper ends the server when nobody has been using it
-for a while (spark.shared.idle.ms), and ends the queries of a user that died. When the keeper dies its server dies with
-it; the next one starts again.
+The kernel releases a lock when its holder dies, however it dies. The keeper ends the server when it had no users for a
+while (spark.shared.idle.ms), and ends the queries of a user that died. When the keeper dies its server dies with it;
+the
+next user starts them again.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ _KEEPER = (sys.executable, "-m", "spark_sink.session.keeper")
 
 @dataclass
 class User:
-    """One that uses a shared Spark, until `leave` or its death.
+    """A user of a shared Spark, until `leave` or its death.
 
     Attributes:
         url: of its session, with the token: never to be shown.
@@ -59,7 +60,7 @@ class User:
         return self._file.parent.parent / "begin.lock"
 
     def leave(self) -> None:
-        """Its session is released and it is gone."""
+        """Leave: its session was released."""
         self._file.unlink(missing_ok=True)
         self._lock.close()
 
@@ -95,12 +96,12 @@ def join(
 
 
 def folder_of(name: str) -> Path:
-    """Where the users of a name meet."""
+    """The folder of the shared Spark of this name."""
     return cache_path("spark") / name
 
 
 def is_held(path: Path) -> bool:
-    """Whether somebody who lives holds this lock."""
+    """Whether a live process holds this lock."""
     try:
         with path.open("r+") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -112,7 +113,7 @@ def is_held(path: Path) -> bool:
 
 
 def write_private(path: Path, content: Mapping[str, Any]) -> None:
-    """A file for this user only, there whole or not at all."""
+    """Write a file for this user only, atomically."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     temporary.unlink(missing_ok=True)
     with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
@@ -121,7 +122,7 @@ def write_private(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def _server(folder: Path) -> dict[str, Any] | None:
-    """What runs there; None when nothing does, or when it is still coming up."""
+    """The running server; None when there is none, or it is still starting."""
     if not is_held(folder / "keeper.lock"):
         return None
     try:
@@ -139,7 +140,7 @@ def _start(
     redact: Callable[[str], str],
     stopping: Callable[[], bool],
 ) -> dict[str, Any]:
-    """Start the keeper, or wait for one whose starter died, until its server serves."""
+    """Start the keeper, or wait for one whose starter died, until its server is ready."""
     lock = folder / "keeper.lock"
     launched = False
     while (server := _server(folder)) is None:
@@ -161,7 +162,7 @@ def _start(
 
 
 def _launch(folder: Path, name: str, config: Mapping[str, str], lock: Path, deadline: float) -> None:
-    """Start a keeper that outlives us. It has its lock from us, so there is no moment without one."""
+    """Start a keeper that outlives this process. It inherits its lock, so there is no moment without a holder."""
     for old in ("server.json", "failed.json"):
         (folder / old).unlink(missing_ok=True)
     told = {

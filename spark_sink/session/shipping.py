@@ -1,7 +1,7 @@
-"""Our own code for executors that run elsewhere: a zip of the runtime and one of each plug-in folder.
+"""Sends this project's code to executors that run elsewhere: a zip of the runtime and one of each plug-in folder.
 
-Python imports from a zip what is Python. Compiled packages, such as confluent-kafka and pyarrow, have to be installed
-in the executors' Python; so have the libraries that a plug-in folder brings in compiled form.
+Python imports pure Python from a zip. Compiled packages, such as confluent-kafka and pyarrow, have to be installed
+in the executors' Python; so have the compiled libraries of a plug-in folder.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def is_wanted(choice: str, master: Master) -> bool:
 
 
 def archives(plugin_path: Sequence[str], folder: Path) -> list[Path]:
-    """The zips, made in a folder.
+    """The zips, created in a folder.
 
     Raises:
         ConnectError: a folder of plugin.path cannot be read.
@@ -64,7 +64,7 @@ def ship(spark: Any, zips: Sequence[Path], *, remote: bool) -> None:
 
 @contextlib.contextmanager
 def _same_path() -> Iterator[None]:
-    """PySpark has the driver import from these as well; it has the originals."""
+    """PySpark makes the driver import from these as well, which has the originals: restore its path."""
     before = list(sys.path)
     try:
         yield
@@ -78,7 +78,7 @@ def _folder_of(package: str) -> Path | None:
 
 
 def _zip(folder: Path, name: str, roots: Sequence[tuple[str, Path]]) -> Path:
-    """A zip that is called after its content, so that two of a name never meet in a session."""
+    """A zip with a hash of its content in its name, so that two versions never meet in a session."""
     temporary = folder / f"{name}.zip"
     try:
         with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:

@@ -1,4 +1,4 @@
-"""What contradicts itself in a Spark sink's configuration: one line each, with what to write instead."""
+"""Contradictions in a Spark sink's configuration: one line each, with what to write instead."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SHORT_RETENTION: Final = (
 
 
 def problems(options: TableKeys, engine: str) -> Iterator[Problem]:
-    """Key and message of everything that does not go together, for one of the engines, "spark" or "worker"."""
+    """Key and message of every contradiction, for one of the engines, "spark" or "worker"."""
     yield from _table(options)
     yield from _mode(options)
     yield from _layout(options)

@@ -1,6 +1,6 @@
 """SparkSinkConnector: topics into tables, by Spark or, for Delta, by the worker itself.
 
-Only the configuration is looked at here. The table is written by `spark_sink.tables` in a Spark query, or by
+Only the configuration is read here. The table is written by `spark_sink.tables` in a Spark query, or by
 `spark_sink.delta` in a task of the worker; neither Spark nor deltalake is imported before one of them runs.
 """
 
@@ -20,7 +20,7 @@ class SparkSinkConnector(SinkConnector):
 
     Attributes:
         engines: that can run it; the first is the default.
-        spark_task: what runs it on Spark.
+        spark_task: the task on Spark.
     """
 
     settings = TableKeys.definition()
@@ -55,5 +55,5 @@ class SparkSinkConnector(SinkConnector):
 
 
 def engine_of(config: Mapping[str, str]) -> str:
-    """The engine that a configuration chooses: "spark" where it says nothing."""
+    """The engine that a configuration chooses: "spark" by default."""
     return str(config.get("engine") or SparkSinkConnector.engines[0]).strip()

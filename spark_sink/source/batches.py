@@ -1,4 +1,4 @@
-"""One batch of a query, divided among writers: rows of one key come to one writer, in order, and are written once."""
+"""One batch of a query, divided among writers: one writer gets all rows of a key, in order, and writes them once."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _ATOMIC_PREFIXES: Final = ("decimal", "timestamp", "char", "varchar", "time")
 
 
 class NotNow(ConnectError):
-    """Nothing may begin: the connector is paused, or its lease is over. The batch comes again."""
+    """No batch may begin: the connector is paused, or its lease is over. The batch is repeated later."""
 
 
 class Tally:
-    """What was written, of all batches of this process. Safe from any thread.
+    """What was written, in all batches of this process. Thread-safe.
 
     Attributes:
         read, written, errors: see `Written`.
-        repeated: parts that were in Kafka already.
+        repeated: parts that were already in Kafka.
         topics: that were written to.
     """
 
@@ -37,7 +37,7 @@ class Tally:
         self.topics: frozenset[str] = frozenset()
 
     def add(self, parts: Sequence[Written]) -> None:
-        """Count what became of parts."""
+        """Add the results of parts."""
         with self._lock:
             self.read += sum(part.read for part in parts)
             self.written += sum(part.written for part in parts)
@@ -47,7 +47,7 @@ class Tally:
 
 
 class BatchWriter:
-    """What Spark calls with each batch (`foreachBatch`), or a poll with its rows. Called from one thread at a time.
+    """Called with each batch by Spark (`foreachBatch`), or with the rows of a poll. For one thread at a time.
 
     Over Spark Connect it runs on the server, pickled: then it has no tally.
 
@@ -56,7 +56,7 @@ class BatchWriter:
         partitioning: how batches are divided among writers.
         committed: with exactly-once, of the plan's run, which has begun.
         lease_file: the file of `spark_sink.lease_file`, where the driver sees it.
-        tally: told of what was written.
+        tally: counts what was written.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class BatchWriter:
 
     @property
     def shape(self) -> RowShape:
-        """What becomes of a row."""
+        """How a row becomes a record."""
         return self._plan.shape
 
     def __getstate__(self) -> dict[str, Any]:
@@ -103,7 +103,7 @@ class BatchWriter:
             self._tally.add([Written(**part.asDict()) for part in parts])
 
     def _divided(self, rows: Any, partitioning: Partitioning) -> Any:
-        """The rows of each writer in a partition of its own, in order."""
+        """The rows with those of each writer in a partition of its own, in order."""
         from pyspark.sql import functions as sf
 
         shape = self._plan.shape
@@ -128,15 +128,15 @@ class BatchWriter:
 
 
 def check_columns(schema: Any, shape: RowShape) -> None:
-    """See that rows have the columns that are asked for, of types that records can hold.
+    """Check that rows have the required columns, with types that records can hold.
 
     Args:
         schema: a StructType.
-        shape: what is asked for.
+        shape: with the required columns.
 
     Raises:
-        ConfigError: they have not.
-        SchemaError: a column is of a type that no record can hold.
+        ConfigError: a column is missing.
+        SchemaError: a column has a type that no record can hold.
     """
     from pyspark.sql.pandas.types import to_arrow_schema
     from pyspark.sql.types import StringType, StructField, StructType
@@ -182,7 +182,7 @@ def _column(name: str) -> Any:
 
 
 def _hashable(field: Any) -> Any:
-    """What is hashed of a column: maps and variants have no hash of their own."""
+    """The columns for a hash: maps and variants have none of their own."""
     from pyspark.sql import functions as sf
 
     kind = field.dataType.simpleString()

@@ -1,8 +1,8 @@
-"""Rows of a Delta table's change data feed as records: which rows are one event, and how events look.
+"""Rows of a Delta table's change data feed as records: which rows form one event, and its form.
 
-Rows come sorted by version, by key within a version, and by `RANKS` within a key, so that an event's rows are
-neighbours. An update is a row as it was and a row as it is; where the update changed the key, they are two events: one
-key is gone, another came.
+Rows are sorted by version, by key within a version, and by `RANKS` within a key, so that an event's rows are
+adjacent. An update has a row before and a row after; where the update changed the key, they are two events: one key was
+deleted, another created.
 
 https://docs.delta.io/latest/delta-change-data-feed.html
 https://debezium.io/documentation/reference/stable/connectors/postgresql.html#postgresql-change-events-value
@@ -43,12 +43,12 @@ Rows = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class ChangeShape(RowShape):
-    """What becomes of a change.
+    """How a change becomes a record.
 
     Attributes:
-        envelope: NONE, the row itself; DEBEZIUM, what was and what is; FLAT, each row of the feed with its columns.
-        tombstones: whether a null value follows (with NONE: is) what says that a key is gone.
-        snapshot: rows up to this version were there when reading began.
+        envelope: NONE, the row itself; DEBEZIUM, before and after; FLAT, each row of the feed with its columns.
+        tombstones: whether a null value follows (with NONE: is) the event of a deleted key.
+        snapshot: rows up to this version existed when reading began.
     """
 
     envelope: str = NONE
@@ -71,7 +71,7 @@ class Events(NamedTuple):
 
     Attributes:
         rows: the row that gives an event its key, ascending.
-        before, after: the rows as it was and as it is; -1 for none.
+        before, after: the numbers of these rows; -1 for none.
     """
 
     rows: Rows
@@ -84,8 +84,8 @@ def events(ranks: Rows, groups: Rows) -> Events:
 
     Args:
         ranks: of each row, see `RANKS`.
-        groups: a number for each row, ascending: rows of one key in one version share theirs. Of several updates in a
-            group the first row that was goes with the first that is.
+        groups: a number for each row, ascending: equal for rows of one key in one version. Of several updates in a
+            group the first row before belongs to the first one after.
     """
     before, after = np.flatnonzero(ranks == _BEFORE), np.flatnonzero(ranks == _AFTER)
     left, right = _numbered(groups, before), _numbered(groups, after)
@@ -101,13 +101,13 @@ def events(ranks: Rows, groups: Rows) -> Events:
 
 
 def _numbered(groups: Rows, rows: Rows) -> Rows:
-    """A number for each of these rows: by its group, then by how many of them stand before it in the group."""
+    """A number for each of these rows: its group, then its position among them in the group."""
     own = groups[rows]
     return own * np.int64(len(groups) + 1) + np.arange(len(rows)) - np.searchsorted(own, own)
 
 
 def groups_of(rows: pa.RecordBatch, key: Iterable[str]) -> Rows:
-    """For each row the number of its group: neighbours of one version and one key."""
+    """The number of each row's group: adjacent rows of one version and one key."""
     if not rows.num_rows:
         return np.zeros(0, np.int64)
     starts = np.zeros(rows.num_rows, bool)
@@ -163,7 +163,7 @@ class ChangeRecords(Records):
             self.value_schema = Schema.struct({**fields, **added}, name=self.name("Value"))
 
     def of(self, rows: pa.RecordBatch) -> SourceBatch:
-        """The records of rows that no group is cut in."""
+        """The records of rows of whole groups."""
         ranks = _ranks(rows.column(TYPE))
         found = events(ranks, groups_of(rows, self.shape.key) if self.shape.key else np.arange(rows.num_rows))
         gone = np.zeros(rows.num_rows, bool)
@@ -179,7 +179,7 @@ class ChangeRecords(Records):
         return self._batch(rows, said, values, buried)
 
     def _batch(self, rows: pa.RecordBatch, said: Rows, values: Values, buried: Rows) -> SourceBatch:
-        """Records of these rows, each of the buried ones followed by its tombstone."""
+        """Records of these rows, each deletion followed by its tombstone."""
         taken = said
         if len(buried):
             order = np.argsort(np.concatenate([said, buried]), kind="stable")

@@ -1,4 +1,4 @@
-"""The Kafka clients of a source: made from the worker's and the connector's keys, on the driver and in executors."""
+"""The Kafka clients of a source: created from the worker's and the connector's keys, on the driver and in executors."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ Refused = Callable[[DeliveryError, Any], None]
 
 
 def refuse(error: DeliveryError, _: Any) -> None:
-    """A record that Kafka does not take fails its writer."""
+    """A record that Kafka refuses fails its writer."""
     raise error
 
 
 @dataclass(frozen=True)
 class SourceClients:
-    """Makes clients. Travels to the executors.
+    """Creates clients. Travels to the executors.
 
     Attributes:
         connector: its name.
@@ -64,12 +64,12 @@ class SourceClients:
         return TransactionalProducer(settings, keep_going, refused, self._topic_maker())
 
     def newest(self, topic: str) -> NewestRecords:
-        """Reads committed batches, as the user who writes them."""
+        """Reads committed batches, with the login of their writers."""
         own = ("bootstrap.servers", "security.", "ssl.", "sasl.", "client.dns.lookup")
         return NewestRecords(topic, {key: value for key, value in self.java().items() if key.startswith(own)})
 
     def make_topic(self, topic: NewTopic, keys: str) -> None:
-        """Make a topic if it does not exist. Raises ConnectError, naming these keys."""
+        """Create a topic if it does not exist. Raises ConnectError, naming these keys."""
         TopicMaker(self._admin(), lambda _: topic, time.sleep, keys)(topic.name)
 
     def _topic_maker(self) -> TopicMaker | None:
@@ -82,7 +82,7 @@ class SourceClients:
 
 
 def _go_on() -> None:
-    """Nobody ends an executor's task but Spark."""
+    """Only Spark ends a task of an executor."""
 
 
 def _told(settings: Translated) -> dict[str, Any]:

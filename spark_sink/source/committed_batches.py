@@ -1,21 +1,23 @@
-r"""Which batches of a query are in Kafka: each writer says so in the transaction of the batch itself.
+r"""Which batches of a query are in Kafka: each writer notes it in the transaction of the batch itself.
 
-A batch is divided among writers, each with a transactional id of its own. What a writer commits holds its records and
+A batch is divided among writers, each with a transactional id of its own. A writer's commit contains its records and
 the batch's number, under the key that Connect gives source partitions:
 
     ["orders",{"writer":3}]        {"batch":17,"stream":"000001-5e0c…/query","writers":8,"by":"[\"id\"]"}
     ["orders",{"writer":"run"}]    {"run":"9f…","writers":8}
 
 Spark repeats a batch that was not finished when its driver ended. A writer that has committed that batch does nothing.
-Nobody of an earlier run gets anything committed once a new run has begun:
+Nobody of an earlier run can commit anything once a new run has begun:
 
-- the new run first takes the transactional id of runs and writes its name under "run", then has the brokers fence every
-  writer's id; what a writer of before had open is aborted by that, and its producer refused from then on;
-- a writer takes its id and only then reads who runs, and what it committed last. A late one finds another run there
-  and leaves.
+- the new run first claims the transactional id of runs and writes its name under "run", then has the brokers fence
+every
+  writer's id; that aborts the open transactions of earlier writers, and their producers are refused from then on;
+- a writer claims its id and only then reads the name of the run, and its own last commit. A late one finds another run
+  there and leaves.
 
-So nothing changes while a new run reads. If a batch was divided otherwise when it was begun (another number of writers,
-another key), it is repeated as it was begun; the next one is divided again.
+So nothing changes while a new run reads. If a batch was divided differently when it was begun (another number of
+writers,
+another key), it is repeated as it was begun; the next one is divided as configured.
 """
 
 from __future__ import annotations
@@ -50,7 +52,7 @@ class Partitioning:
 
     Attributes:
         writers: how many.
-        by: the columns whose rows stay together; empty for whole rows.
+        by: the columns whose equal rows stay together; empty for whole rows.
     """
 
     writers: int
@@ -59,21 +61,21 @@ class Partitioning:
 
 @dataclass(frozen=True)
 class CommittedBatch:
-    """What one writer has committed last: a batch of a stream, and how it was divided."""
+    """A writer's last committed batch of a stream, and how it was divided."""
 
     batch: int
     stream: str
     partitioning: Partitioning
 
     def to_json(self) -> bytes:
-        """As it lies in the topic."""
+        """In the form of the topic."""
         by = json.dumps(self.partitioning.by)  # text, because offsets are flat
         told = {"batch": self.batch, "stream": self.stream, "writers": self.partitioning.writers, "by": by}
         return to_json(told).encode()
 
     @classmethod
     def of(cls, value: bytes | None) -> CommittedBatch | None:
-        """What lies there; None for nothing, or what is none."""
+        """From the form of the topic; None for nothing, or something else."""
         try:
             found = json.loads(value or b"null")
             by = tuple(map(str, json.loads(found["by"])))
@@ -89,8 +91,8 @@ class Run:
     Attributes:
         connector: its name.
         prefix: of transactional ids.
-        topic: where committed batches are noted.
-        stream: the checkpoint whose batches are counted.
+        topic: for committed batches.
+        stream: the checkpoint that numbers the batches.
         id: of the run.
     """
 
@@ -115,11 +117,11 @@ class Run:
 
     @property
     def own_key(self) -> bytes:
-        """The key under which the run stands."""
+        """The key of the run's name."""
         return self.key(_RUN)
 
     def is_named_in(self, value: bytes | None) -> bool:
-        """Whether what lies under `own_key` names this run."""
+        """Whether the value under `own_key` names this run."""
         try:
             return bool(json.loads(value or b"null")[_RUN] == self.id)
         except (ValueError, TypeError, KeyError):
@@ -127,7 +129,7 @@ class Run:
 
 
 class CommittedBatches:
-    """The driver's side: begins a run, and tells what its writers need to know. Called from one thread at a time.
+    """The driver's side: begins a run, and provides what its writers need. For one thread at a time.
 
     It travels to where Spark calls for each batch; what it has read travels with it, its clients do not.
     """
@@ -143,10 +145,10 @@ class CommittedBatches:
         return {**self.__dict__, "_topic": None}
 
     def begin(self, partitioning: Partitioning, keep_going: Callable[[], None]) -> None:
-        """Begin the run: whoever ran before gets nothing committed any more.
+        """Begin the run: earlier runs can commit nothing from now on.
 
         Args:
-            partitioning: how batches are to be divided.
+            partitioning: how batches are divided.
             keep_going: called while waiting; raises to end the wait.
 
         Raises:
@@ -167,9 +169,9 @@ class CommittedBatches:
             raise another_run(self.run)
 
     def refresh(self) -> Mapping[int, int]:
-        """See that the run is still the one; gives the offsets up to which that was seen, by partition.
+        """Check that the run is still current; returns the offsets up to which that was checked, by partition.
 
-        Committed batches are not read again: what this run's writers commit they know themselves.
+        Committed batches are not read again: this run knows what its writers commit.
 
         Raises:
             FencedError: another run has begun.
@@ -182,7 +184,7 @@ class CommittedBatches:
         return dict(self._ends)
 
     def partitioning_of(self, batch: int, partitioning: Partitioning) -> Partitioning:
-        """How a batch is to be divided: as it was begun, else as given.
+        """How to divide a batch: as it was begun, else as given.
 
         Raises:
             ConnectError: a later batch is committed, so the checkpoint is not the newest one.
@@ -210,7 +212,7 @@ class CommittedBatches:
         return any(committed.stream == self.run.stream for committed in self._known.values())
 
     def close(self) -> None:
-        """Release clients."""
+        """Close the clients."""
         if self._topic is not None:
             self._topic.close()
             self._topic = None
@@ -222,7 +224,7 @@ class CommittedBatches:
         producer.commit(keep_going)
 
     def _read(self) -> bytes | None:
-        """Read what writers committed; gives what lies under the key of runs, None where nothing new does."""
+        """Read writers' commits; returns the value under the key of runs, None where there is no newer one."""
         prefix = self.run.key(0).removesuffix(b"0}]")
         found = self._reader().look(lambda each: each.startswith(prefix), _PATIENCE_S, self._ends)
         self._ends |= found.ends
@@ -244,7 +246,7 @@ class CommittedBatches:
 
 
 def another_run(run: Run) -> FencedError:
-    """What somebody is told whose run is over."""
+    """The error of a run that is no longer current."""
     return FencedError(f"Another run of {run.connector} has begun, on this worker or another one. This one ends.")
 
 

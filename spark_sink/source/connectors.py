@@ -1,6 +1,6 @@
 """DeltaSourceConnector and SparkSourceConnector: changes of a table, and rows of a query, into a topic.
 
-Only the configuration is looked at here; Spark is imported by the tasks.
+Only the configuration is read here; Spark is imported by the tasks.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _Findings = Iterator[tuple[str, str]]
 
 
 class RunsOnSpark(SourceTask):
-    """Stands for the tasks of these connectors, which an engine runs instead (see `connect.api.engine`)."""
+    """The task class of these connectors, whose tasks an engine runs instead (see `connect.api.engine`)."""
 
     def start(self, config: Mapping[str, str]) -> None:
         raise ConnectError("This connector runs on Spark only. Leave engine out, or set engine=spark.")
@@ -59,7 +59,7 @@ class _OnSpark(SourceConnector):
         return values
 
     def problems(self, config: Mapping[str, str]) -> _Findings:
-        """What is wrong beyond single keys."""
+        """Errors beyond single keys."""
         options = WriteOptions.parse(config)
         if options.exactly_once_topic and not options.exactly_once:
             yield "exactly.once.topic", "has no effect without exactly.once=true. Set that, or leave this out."
@@ -78,7 +78,7 @@ class _OnSpark(SourceConnector):
         return True
 
     def check_offset(self, config: Mapping[str, str], partition: Mapping[str, Any], offset: Mapping[str, Any]) -> None:
-        """Raise ConnectError for an offset that says no place to begin."""
+        """Raise ConnectError for an offset that is no valid position."""
 
 
 class DeltaSourceConnector(_OnSpark):

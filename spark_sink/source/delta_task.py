@@ -1,4 +1,4 @@
-"""The Delta source's task: a stream of a table's versions, from where it is to begin."""
+"""The Delta source's task: a stream of a table's versions, from its position on."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _FEED = (TYPE, VERSION, TIMESTAMP)
 class DeltaSourceTask(SourceQueryTask):
     """See `SourceQueryTask`. Offsets are versions:
 
-    {"version": 12}                 goes on with version 12
-    {"snapshot": 11, "file": 40}    the table as it was at version 11 is being read
+    {"version": 12}                 continues with version 12
+    {"snapshot": 11, "file": 40}    is reading the table as it was at version 11
     """
 
     options_class = DeltaSourceOptions
@@ -105,12 +105,12 @@ class DeltaSourceTask(SourceQueryTask):
 
 
 def offset_of(found: Mapping[str, Any], *, changes: bool) -> dict[str, Any]:
-    """The offset that stands for an end of Spark's stream of a table.
+    """The offset for a position of Spark's stream of a table.
 
     Args:
-        found: as Delta writes it: everything before a version's file of that index is read. A negative index stands for
-            the beginning of the version.
-        changes: whether changes are read, which are never cut within a version.
+        found: as Delta writes it: everything before a version's file of that index is read. A negative index is the
+            beginning of the version.
+        changes: whether changes are read, which are never split within a version.
     """
     version, index = int(found["reservoirVersion"]), int(found["index"])
     if found.get("isStartingVersion") in (True, "true"):
@@ -121,7 +121,7 @@ def offset_of(found: Mapping[str, Any], *, changes: bool) -> dict[str, Any]:
 
 
 def _identifier(table: str) -> str:
-    """The table as Spark's SQL names it."""
+    """The table's identifier in Spark's SQL."""
     if is_path(table):
         return f"delta.`{table}`"
     return ".".join(f"`{part}`" for part in table.split("."))

@@ -1,7 +1,8 @@
-r"""The runs of a query: which rows are new, and what is remembered of them.
+r"""The runs of a query: which rows are new, and the position after them.
 
-With exactly-once a run is a batch of its own number. Which rows it has is durable before the first is written, so that
-it is repeated with the same ones if it was not finished. An offset is then, for example,
+With exactly-once a run is a batch with its own number. Its range of rows is durable before the first is written, so
+that
+an unfinished one is repeated with the same rows. An offset is then, for example,
 
     {"batch": 7, "incrementing": 1200}                                   all rows up to 1200 are written
     {"batch": 7, "incrementing": 1200, "to": "{\"incrementing\": 1300}"}   those up to 1300 are being written
@@ -27,19 +28,19 @@ _Bound = dict[str, int]
 
 
 class Polls:
-    """Runs one query. Called from one thread.
+    """Runs one query. For one thread.
 
     Args:
         spark: a session.
         query: in SQL.
-        incrementing, timestamp: the columns that tell which rows are new; None for none.
+        incrementing, timestamp: the columns that show which rows are new; None for none.
         delay: in ms, see `timestamp.delay.interval.ms`.
-        offset: where to go on.
+        offset: where to continue.
         write: writes rows as the batch of a number, and returns when they are durable.
         store: makes an offset durable.
 
     Raises:
-        ConnectError: the offset is none of this query.
+        ConnectError: the offset does not belong to this query.
     """
 
     def __init__(
@@ -108,7 +109,7 @@ class Polls:
         return {} if last is None else {name: int(last[name]) for name in self._columns}
 
     def _after(self, bound: _Bound) -> Any:
-        """The condition for rows behind a bound; those without a value are behind none."""
+        """The condition for rows after a position; rows with null there are never after it."""
         from pyspark.sql import functions as sf
 
         known = sf.lit(True)

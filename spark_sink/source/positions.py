@@ -1,7 +1,7 @@
-"""Where a source is, as Connect's offsets tell it, and which checkpoint that belongs to.
+"""A source's position in Connect's offsets, and the checkpoint that belongs to it.
 
-An offset carries a mark: the checkpoint's name and the offset itself once more. A user who changes the offset leaves a
-mark that does not fit, or none: then the query begins there, with a checkpoint of its own.
+An offset carries a mark: the checkpoint's name and the offset itself once more. When a user changes the offset the mark
+does not match, or is missing: then the query begins there, with a checkpoint of its own.
 
     {"version": 12, "checkpoint": "000001-5e0c77aa@version=12"}
 """
@@ -27,7 +27,7 @@ def unmarked(offset: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def checkpoint_of(offset: Mapping[str, Any] | None) -> str | None:
-    """The checkpoint that goes on behind an offset; None where a new one has to begin there."""
+    """The checkpoint of an offset; None where a new one has to begin there."""
     if offset is None:
         return None
     name, _, told = str(offset.get(MARK, "")).partition("@")
@@ -35,7 +35,7 @@ def checkpoint_of(offset: Mapping[str, Any] | None) -> str | None:
 
 
 def new_checkpoint(after: Mapping[str, Any] | None) -> str:
-    """The name of a checkpoint that there was never before, numbered after the one of an offset."""
+    """A unique name for a new checkpoint, numbered after the one of an offset."""
     number = str((after or {}).get(MARK, "")).partition("-")[0]
     return f"{int(number) + 1 if number.isdecimal() else 1:06d}-{uuid.uuid4().hex[:8]}"
 

@@ -1,4 +1,4 @@
-"""Rows of a query as records: which columns make the key, which the value."""
+"""Rows of a query as records: which columns form the key, which the value."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _NO_NAME: Final = re.compile(r"[^A-Za-z0-9_.]")
 
 @dataclass(frozen=True)
 class RowShape:
-    """What becomes of a row. Travels to the executors.
+    """How a row becomes a record. Travels to the executors.
 
     Attributes:
-        topic: where records go, before transformations.
+        topic: of records, before transformations.
         key: columns of the key; empty for a null key.
         value: columns of the value, in order. At least one.
-        order: columns by which a writer's rows are sorted, after what else orders them.
-        origin: the source partition that errors and dead letters name.
+        order: further columns by which a writer's rows are sorted.
+        origin: the source partition in errors and dead letters.
     """
 
     topic: str
@@ -38,15 +38,15 @@ class RowShape:
 
     @property
     def columns(self) -> list[str]:
-        """Every column that records are made of, each once."""
+        """All columns of records, each once."""
         return list(dict.fromkeys([*self.key, *self.value]))
 
     def records(self, columns: pa.Schema) -> Records:
-        """What makes records of rows with these columns. Raises SchemaError."""
+        """The maker of records from rows with these columns. Raises SchemaError."""
         return Records(self, columns)
 
     def whole(self, rows: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
-        """The same rows in batches that cut no record in two."""
+        """The same rows in batches that split no record."""
         return rows
 
 
@@ -58,7 +58,7 @@ class Records:
         columns: of the rows.
 
     Raises:
-        SchemaError: a column is of a type that no record can hold.
+        SchemaError: a column has a type that no record can hold.
     """
 
     def __init__(self, shape: RowShape, columns: pa.Schema) -> None:
@@ -77,11 +77,11 @@ class Records:
         return None if self.key_schema is None else StructColumns(self.key_schema, self.fields(self.key_schema, rows))
 
     def fields(self, schema: Schema, rows: pa.RecordBatch) -> list[FieldColumn]:
-        """The columns of these names, as Connect has them."""
+        """The columns of these names, as fields of Connect."""
         return [connect_column(each.schema, rows.column(each.name)) for each in schema.fields]
 
     def name(self, part: str) -> str:
-        """The name of a schema: the topic's, made such that Avro takes it, and the part's."""
+        """The name of a schema: the topic's, changed to be valid in Avro, and the part's."""
         return f"{_NO_NAME.sub('_', self.shape.topic)}.{part}"
 
     def _struct(self, known: Schema, names: Sequence[str], part: str) -> Schema:

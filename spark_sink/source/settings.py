@@ -48,7 +48,7 @@ def _table(name: str, value: str) -> None:
 
 
 class RowOptions(settings.Options):
-    """What keys and values are made of."""
+    """How keys and values are made."""
 
     key_fields = settings.List(
         "key.fields",
@@ -110,7 +110,7 @@ class WriteOptions(settings.Options):
     )
 
     def writers(self, shuffle_partitions: int) -> int:
-        """What `kafka.writers` says, or its default."""
+        """The value of `kafka.writers`, or its default."""
         return self.written_writers or max(1, min(shuffle_partitions, _MOST_WRITERS))
 
 
@@ -205,7 +205,7 @@ class DeltaSourceOptions(_TableOptions, RowOptions, _FeedOptions, WriteOptions):
 
     @property
     def tombstones(self) -> bool:
-        """What `tombstones` says, or its default."""
+        """The value of `tombstones`, or its default."""
         if self.written_tombstones is not None:
             return self.written_tombstones
         return bool(self.key_fields) and self.envelope != FLAT
@@ -293,5 +293,5 @@ class SqlSourceOptions(_QueryOptions, RowOptions, WriteOptions):
 
 
 def is_path(table: str) -> bool:
-    """Whether a table is named by its path."""
+    """Whether a table is given by its path."""
     return "/" in table

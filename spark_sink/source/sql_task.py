@@ -1,4 +1,4 @@
-"""The task of the source of a query: a streaming query, or one that is run again and again."""
+"""The task of the source of a query: a streaming query, or one that is run repeatedly."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _STOP_S: Final = 3.0
 
 
 class SqlSourceTask(SourceQueryTask):
-    """See `SourceQueryTask`. Offsets are those of the last row that is written, by the columns that tell."""
+    """See `SourceQueryTask`. Offsets are those of the last written row, by the columns that show which rows are new."""
 
     options_class = SqlSourceOptions
     options: SqlSourceOptions
@@ -97,13 +97,13 @@ class SqlSourceTask(SourceQueryTask):
 
 
 class PolledQuery:
-    """Runs polls in a thread of its own, with the face of a StreamingQuery: it is supervised like one.
+    """Runs polls on a thread of its own, with the interface of a StreamingQuery: it is supervised like one.
 
     Args:
-        poll: does the work once; what it raises ends the query.
+        poll: one poll; its errors end the query.
         interval: seconds from the start of one poll to that of the next.
         may_begin: whether a poll may begin now.
-        spark: the session in which polls run; what runs when the query is stopped is interrupted there.
+        spark: the session of the polls; a running one is interrupted there when the query is stopped.
         once: end after the first poll.
     """
 
@@ -138,19 +138,19 @@ class PolledQuery:
 
     @property
     def status(self) -> dict[str, Any]:
-        """Whether a poll is being done at this moment."""
+        """Whether a poll is running at this moment."""
         return {"isTriggerActive": self._busy}
 
     def exception(self) -> Exception | None:
-        """What ended it, if something did."""
+        """The error that ended it, if any."""
         return self._error
 
     def awaitTermination(self, seconds: float) -> bool:  # noqa: N802
-        """Wait this long for its end, and say whether that has come."""
+        """Wait this long for its end, and return whether it has ended."""
         return self._ended.wait(seconds)
 
     def stop(self) -> None:
-        """End it, a poll that is being done too."""
+        """End it, and a running poll."""
         self._over.set()
         if self._busy:
             try:

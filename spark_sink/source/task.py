@@ -1,4 +1,4 @@
-"""What both sources do on Spark: where their query begins, how it writes, and where the runtime is told that it is."""
+"""What both sources do on Spark: where their query begins, how it writes, and how its position is stored."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ _QUERY: Final = "query"
 
 
 class Place(NamedTuple):
-    """Where exactly-once notes committed batches: a topic, and what transactional ids begin with."""
+    """Where exactly-once notes committed batches: a topic, and the prefix of transactional ids."""
 
     topic: str
     prefix: str
 
 
 class SourceProgress(QueryProgress):
-    """How far a source's query is.
+    """The progress of a source's query.
 
     Args:
         name, metrics: see `QueryProgress`.
         tally: what was written.
-        counted: whether the tally is told: not where Spark's server runs the writing.
+        counted: whether the tally counts: not where Spark's server runs the writing.
 
     Attributes:
-        position: what the newest batch says of its first source's end, as Spark keeps it.
+        position: the end of the first source in the newest batch, in Spark's form.
         batch: its number; -1 for none.
     """
 
@@ -114,7 +114,7 @@ class SourceQueryTask(SupervisedTask):
 
     @abstractmethod
     def first(self) -> dict[str, Any]:
-        """The offset at which a query begins that has none yet."""
+        """The offset of a query that has none yet."""
 
     @abstractmethod
     def start_query(self) -> Any:
@@ -126,15 +126,15 @@ class SourceQueryTask(SupervisedTask):
 
     @abstractmethod
     def offset_of(self, progress: SourceProgress) -> dict[str, Any] | None:
-        """The offset that stands for what is written; None for nothing new."""
+        """The offset for what is written; None for nothing new."""
 
     def check(self) -> None:
-        """Raise what is wrong before anything begins."""
+        """Raise configuration errors before anything begins."""
 
     # Where it begins.
 
     def _settle(self) -> None:
-        """Find the checkpoint to go on with; a new one where there is none, or a user has altered the offset."""
+        """Find the checkpoint to continue; a new one where there is none, or a user has altered the offset."""
         stored = self.context.offsets([self.partition()])[0]
         name = positions.checkpoint_of(stored)
         if stored is not None and name is not None and self.has_checkpoint(name):
@@ -153,7 +153,7 @@ class SourceQueryTask(SupervisedTask):
         self.store(self.offset)
 
     def store(self, offset: Mapping[str, Any]) -> None:
-        """Make the offset durable that stands for what is written. Raises ConnectError."""
+        """Make the offset of what is written durable. Raises ConnectError."""
         found = positions.marked(offset, self.checkpoint)
         if found != self._reported:
             self.context.store_offsets([(self.partition(), found)])
@@ -166,11 +166,11 @@ class SourceQueryTask(SupervisedTask):
         return f"{self.location}/{self.checkpoint}/{_QUERY}"
 
     def is_new(self) -> bool:
-        """Whether the checkpoint holds no batch yet, so that the start counts."""
+        """Whether the checkpoint has no batch yet, so that the start position counts."""
         return not self.has_checkpoint(self.checkpoint)
 
     def has_checkpoint(self, name: str) -> bool:
-        """Whether a checkpoint of this name holds a batch."""
+        """Whether a checkpoint of this name has a batch."""
         from pyspark.errors import AnalysisException
 
         path = f"{self.location}/{name}/{_QUERY}/offsets"
@@ -186,7 +186,7 @@ class SourceQueryTask(SupervisedTask):
     # How it writes.
 
     def _exactly_once(self) -> Place | None:
-        """Where committed batches are noted: with exactly-once workers among offsets, else in a topic of ours."""
+        """The topic for committed batches: the offsets topic of exactly-once workers, else the connector's own."""
         context = self.context
         if context.transactional_id is not None:
             assert context.offsets_topic is not None
@@ -213,7 +213,7 @@ class SourceQueryTask(SupervisedTask):
             committed.close()
 
     def writer(self, shape: RowShape) -> BatchWriter:
-        """What writes batches of these rows. With exactly-once a new run begins with it."""
+        """The writer of batches of these rows. With exactly-once a new run begins with it."""
         spark, context = self.session.spark, self.context
         shuffle = int(spark.conf.get("spark.sql.shuffle.partitions", "8"))
         partitioning = Partitioning(self.options.writers(shuffle), shape.key)
@@ -228,7 +228,7 @@ class SourceQueryTask(SupervisedTask):
         return BatchWriter(plan, partitioning, self._committed, lease_file, self.tally)
 
     def columns(self, names: Sequence[str]) -> tuple[str, ...]:
-        """The columns of values, of rows with these. Raises ConfigError."""
+        """The columns of values, in rows with these. Raises ConfigError."""
         from spark_sink.source.batches import value_columns
 
         return value_columns(names, self.options.columns_included, self.options.columns_excluded)
@@ -241,7 +241,7 @@ class SourceQueryTask(SupervisedTask):
     # While it runs.
 
     def may_begin(self) -> bool:
-        """Whether something new may begin: the connector is not paused, and its lease holds."""
+        """Whether new work may begin: the connector is not paused, and its lease holds."""
         return work_may_begin(str(self.lease_file.path))
 
     def begin(self, query: Query) -> Any:

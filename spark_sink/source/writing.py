@@ -46,14 +46,14 @@ _ABANDON_S: Final = 5.0
 
 @dataclass(frozen=True)
 class WritePlan:
-    """What all parts of all batches of a query have in common. Travels pickled and is shown nowhere.
+    """What all parts of all batches of a query share. Travels pickled and is never shown.
 
     Attributes:
-        shape: what becomes of a row.
-        clients: makes Kafka's clients.
+        shape: how a row becomes a record.
+        clients: creates Kafka's clients.
         plugin_path: folders of plug-ins, which the executors have too.
         run: with exactly-once, the run; None for at least once.
-        id: tells plans apart.
+        id: distinguishes plans.
     """
 
     shape: RowShape
@@ -82,14 +82,14 @@ class BatchRequest:
 
 @dataclass(frozen=True)
 class Written:
-    """What became of one part.
+    """The result of one part.
 
     Attributes:
-        writer: whose it was.
+        writer: its writer.
         read: rows.
         written: records that were sent, without dead letters.
         errors: records that were given up.
-        repeated: whether it was in Kafka already, so that nothing was written.
+        repeated: whether it was already in Kafka, so that nothing was written.
         topics: that were written to.
     """
 
@@ -116,13 +116,13 @@ class Written:
     )
 
     def row(self) -> pa.RecordBatch:
-        """As Spark takes it."""
+        """In Spark's form."""
         told = {each.name: getattr(self, each.name) for each in fields(self)}
         return pa.RecordBatch.from_pylist([{**told, "topics": list(self.topics)}], self._ARROW)
 
 
 class PartWriter:
-    """What Spark calls in an executor with the rows of one part: for `DataFrame.mapInArrow`.
+    """Called by Spark in an executor with the rows of one part: for `DataFrame.mapInArrow`.
 
     Rows have the columns of the plan's shape and `WRITER`, which is the same in all of them.
     """
@@ -132,12 +132,12 @@ class PartWriter:
         self._request = request
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Write the rows, and say what became of them. Nothing is done for a part without rows.
+        """Write the rows, and return the result. Nothing is done for a part without rows.
 
         Raises:
             RecordError: a record cannot be written and errors are not tolerated.
             ConnectError: the brokers refuse.
-            FencedError: somebody else writes this part.
+            FencedError: another task writes this part.
         """
         filled = (batch for batch in batches if batch.num_rows)
         first = next(filled, None)
@@ -158,7 +158,7 @@ def write_part(plan: WritePlan, request: BatchRequest, writer: int, rows: Iterat
 
 
 class PartResources:
-    """What an executor's process keeps between the parts that it writes: the chain, and who reads committed batches."""
+    """What an executor's process keeps between its parts: the chain, and the reader of committed batches."""
 
     def __init__(self, plan: WritePlan) -> None:
         clients = plan.clients
@@ -180,7 +180,7 @@ class PartResources:
             yield records.of(batch)
 
     def open_output(self, request: BatchRequest, writer: int) -> Output | None:
-        """Where the part of a writer goes; None when it is in Kafka already.
+        """The output for a writer's part; None when it is already in Kafka.
 
         Raises:
             FencedError: another run has begun.
@@ -228,13 +228,13 @@ class PartResources:
         return Written(writer, read, written, counts.errors - errors, topics=tuple(sorted(topics)))
 
     def close(self) -> None:
-        """Release what is held."""
+        """Close everything."""
         self._source.chain.close()
         if self._committed is not None:
             self._committed.close()
 
     def _is_done(self, run: Run, request: BatchRequest, writer: int) -> bool:
-        """Read what was committed, after the id was taken: nobody else can commit it now. Raises FencedError."""
+        """Read the commits, after the id was claimed: nobody else can commit it now. Raises FencedError."""
         if self._committed is None:
             self._committed = self.plan.clients.newest(run.topic)
         topic, own, of_run = self._committed, run.key(writer), run.own_key
@@ -254,7 +254,7 @@ class _WholePart(Boundary):
 
 
 class _NoTask(SourceTask):
-    """Nobody is told of single records: Spark is told of the part."""
+    """No callbacks for single records: Spark gets the result of the part."""
 
     def start(self, config: Mapping[str, str]) -> None:
         pass
@@ -264,7 +264,7 @@ class _NoTask(SourceTask):
 
 
 class _NoLease:
-    """Nobody ends an executor's task but Spark. See `LeaseHolder`."""
+    """Only Spark ends a task of an executor. See `LeaseHolder`."""
 
     sleep = staticmethod(time.sleep)
 
@@ -282,7 +282,7 @@ _kept: list[PartResources] = []
 
 
 def part_resources(plan: WritePlan) -> PartResources:
-    """The resources of a plan in this process, which keeps those of one: another query's take their place."""
+    """The resources of a plan in this process, which keeps those of one plan."""
     if _kept and _kept[0].plan.id != plan.id:
         with suppress(Exception):  # plug-ins raise anything, and nobody needs it any more
             _kept.pop().close()
@@ -292,7 +292,7 @@ def part_resources(plan: WritePlan) -> PartResources:
 
 
 def _of_writer(writer: int, first: pa.RecordBatch, rest: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The rows, made sure to be one writer's."""
+    """The rows, checked to belong to one writer."""
     batch: pa.RecordBatch | None = first
     while batch is not None:
         column = batch.column(WRITER)

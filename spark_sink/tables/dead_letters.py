@@ -7,8 +7,8 @@
 | stage, class, exception, message, trace | what failed, as in the headers of a dead letter topic |
 | key, value, headers | the record's bytes; of a record that only did not fit its table, key and value as JSON |
 
-A batch that comes again may find other records unfit than before, because its table was changed meanwhile. So rows are
-not kept apart by transactions here but by what they are of: MERGE adds those that are not there yet.
+A repeated batch may find other records unfit than before, because its table was changed meanwhile. So rows are
+identified not by transactions but by their records: MERGE adds those that are missing.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def letters(df: Any, rows: Rows, refused: Sequence[Refusal], connector: str, app
 
 
 def add(found: Any, table: Table, app_id: str, batch: int) -> None:
-    """Add what `letters` found and what is not there yet. The table is made if it is missing."""
+    """Add those rows of `letters` that are missing. The table is created if it does not exist."""
     with _ONE_AT_A_TIME:
         _add(found, table, app_id, batch)
 

@@ -1,12 +1,12 @@
-"""How rows become rows of a table: the changes that it needs, an expression for each column, and what does not fit.
+"""How rows are fitted to a table: the changes that it needs, an expression for each column, and what does not fit.
 
     fitted = fit(table_fields, incoming, policy)
     for change in fitted.changes:                     # AddField, WidenField, MakeNullable, to be made first
         alter(change)
     df.selectExpr(*fitted.select)                     # of rows for which fitted.reason is null
 
-Like `connect.data.evolution`, of which this is the side in SQL: the rows themselves are in Spark's executors. A column
-that is null where the table has none does not count as one that is too much.
+The counterpart of `connect.data.evolution` in SQL: the rows themselves are in Spark's executors. A column that is null
+where the table has none does not count as an unknown one.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ Change = AddField[Type] | WidenField[Type] | MakeNullable
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """A column of the rows that come.
+    """A column of the incoming rows.
 
     Attributes:
-        name: as the table is to have it.
+        name: its name in the table.
         type: see `spark_sink.tables.types`.
-        sql: the expression that is its value.
+        sql: the expression of its value.
     """
 
     name: str
@@ -59,10 +59,10 @@ class Fitted:
     Attributes:
         changes: to be made to the table first.
         columns: the table's columns that are written, with the expression for each.
-        misfits: conditions in SQL, never null, under which a row does not fit, with why.
-        ignored: fields that are left out, because the policy says so.
-        untyped: fields that are left out because they have been null ever since.
-        others: columns of the table that may be null, and that no row has.
+        misfits: conditions in SQL, never null, under which a row does not fit, with the reason.
+        ignored: fields that are left out by the policy.
+        untyped: fields that are left out because they have only been null so far.
+        others: nullable columns of the table that no row has.
     """
 
     changes: tuple[Change, ...]
@@ -94,10 +94,10 @@ def columns_of(kind: Type, sql: str) -> list[Incoming]:
 
 
 def new_columns(incoming: Sequence[Incoming]) -> list[tuple[str, Type]]:
-    """The columns of a table that is made for such rows.
+    """The columns of a new table for such rows.
 
     Raises:
-        SchemaError: names differ in upper and lower case only, or there is no column.
+        SchemaError: names differ only in case, or there is no column.
     """
     _no_doubles([each.name for each in incoming], ())
     typed = [(each.name, without_void(each.type)) for each in incoming]
@@ -116,7 +116,7 @@ def fit(table: Sequence[Field], incoming: Sequence[Incoming], policy: EvolutionP
         policy: what may be changed.
 
     Raises:
-        SchemaError: names differ in upper and lower case only.
+        SchemaError: names differ only in case.
     """
     fitter = _Fitter(policy)
     return fitter.rows(table, incoming)
@@ -151,7 +151,7 @@ class _Fitter:
         return Fitted(changes, columns, tuple(self.misfits), tuple(self.ignored), tuple(self.untyped), tuple(others))
 
     def added(self, new: Incoming, path: Path) -> Type | None:
-        """The type of a field that the table does not have and gets; None if it does not get it."""
+        """The type of a field that is added to the table; None if it is not added."""
         kind = without_void(new.type)
         if kind is None:
             self.untyped.append(path)
@@ -166,12 +166,12 @@ class _Fitter:
         return None
 
     def absent(self, mine: Field, path: Path) -> None:
-        """A column of the table that no row has: null, or what the table itself puts there."""
+        """A column of the table that no row has: null, or the table's own default."""
         if not mine.get("nullable", True) and not mine.get("metadata") and NULLABLE in self.policy.allowed:
             self.changes.append(MakeNullable(path))
 
     def present(self, mine: Field, other: Incoming, path: Path, where: str) -> str:
-        """The expression for a field that both have, in a struct that is there where `where` is true."""
+        """The expression for a field that both have, in a struct that is not null where `where` is true."""
         if not mine.get("nullable", True) and other.nullable:
             if NULLABLE in self.policy.allowed:
                 self.changes.append(MakeNullable(path))
@@ -181,7 +181,7 @@ class _Fitter:
         return self.value(mine["type"], other.type, other.sql, path)
 
     def value(self, mine: Type, other: Type, sql: str, path: Path) -> str:
-        """An expression of the table's type (as it will be) for a value of another one."""
+        """An expression of the table's type (after the changes) for a value of another one."""
         if same(mine, other) and not requires(mine):
             return sql
         if not isinstance(mine, str) and not isinstance(other, str) and mine["type"] == other["type"]:
@@ -245,7 +245,7 @@ class _Fitter:
         return sql if keys == key else f"transform_keys({sql}, ({key}, {one}) -> {keys})"
 
     def inner(self, mine: Type, other: Type, path: Path, items: str, variable: str) -> str:
-        """The expression for what an array or a map contains. If one item does not fit, the whole does not."""
+        """The expression for the items of an array or a map. If one item does not fit, the whole does not."""
         inside = replace(self, misfits=[])
         value = inside.value(mine, other, variable, path)
         self.depth = inside.depth
@@ -253,7 +253,7 @@ class _Fitter:
         return value
 
     def variable(self) -> str:
-        """The name of a lambda's variable that no column has."""
+        """The name of a lambda's variable that is no column's."""
         self.depth += 1
         return f"_each_{self.depth}"
 

@@ -1,7 +1,7 @@
-"""Looking after tables: small files are joined, old ones deleted, now and then, after a batch.
+"""Maintenance of tables: small files are joined, old ones deleted, at intervals, after a batch.
 
-It runs in the thread of the batches, so that it competes with no batch of ours. What fails is logged: the rows are
-safe, and the next time may be better.
+It runs on the thread of the batches, so that it conflicts with none of them. Errors are logged: the rows are safe, and
+the next time may succeed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LISTERS = 32
 
 
 class Maintenance:
-    """Looks after tables."""
+    """Maintains tables."""
 
     def __init__(self, settings: TableSettings) -> None:
         self._settings = settings

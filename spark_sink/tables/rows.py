@@ -1,4 +1,4 @@
-"""What is where in the rows of a query, and which of them are not rows of a table at all.
+"""The layout of a query's rows, and which of them are not rows of a table at all.
 
     _topic string, _partition int, _offset bigint, _timestamp timestamp,    after transformations
     _origin struct<topic, partition, offset>                               where the record was consumed
@@ -6,11 +6,11 @@
     _whole boolean, _lacks array<string>                                   of rows that change others, see below
     _failure struct<stage, class, exception, message, trace, key, value, headers>   null unless it was given up
 
-Only `_value` is always there: the reader brings what `TableSettings` wants.
+Only `_value` is always there: the reader adds what `TableSettings` needs.
 
 A record without a schema is the whole row (`_whole`): columns that it does not have become null. One with a schema
-leaves those alone that its schema does not have, even where other records of the query have them (`_lacks`, in lower
-case). So what a record does depends on no other record, and not on what the query has seen when.
+keeps columns that its schema does not have, even where other records of the query have them (`_lacks`, in lower
+case). So the effect of a record depends on no other record, and not on when the query saw which.
 """
 
 from __future__ import annotations
@@ -70,14 +70,14 @@ class Rows:
         return rows
 
     def knows(self, column: str) -> bool:
-        """Whether records have said what is in `_key` or `_value`: see `spark_sink.reading.plan.NOTHING_KNOWN`."""
+        """Whether the content of `_key` or `_value` is known: see `spark_sink.reading.plan.NOTHING_KNOWN`."""
         return is_known([each["name"] for each in fields(self.columns[column])])
 
     def key_columns(self) -> list[Incoming]:
-        """For upsert: the columns that make the key.
+        """For upsert: the columns of the key.
 
         Raises:
-            ConfigError: a field of `pk.fields` is not there.
+            ConfigError: a field of `pk.fields` is missing.
         """
         settings = self.settings
         if settings.mode != UPSERT:
@@ -94,7 +94,7 @@ class Rows:
         return [there[name.lower()] for name in settings.key_fields] or list(there.values())
 
     def incoming(self) -> list[Incoming]:
-        """The columns that the table is to have: the key's, the value's, the metadata's.
+        """The columns for the table: the key's, the value's, the metadata's.
 
         Raises:
             ConfigError: `metadata.columns` and the fields have a name in common.
@@ -111,11 +111,11 @@ class Rows:
         return columns
 
     def refusals(self) -> list[Refusal]:
-        """What makes a row no row of its table, whatever its columns are."""
+        """Why a row is not one of its table, whatever its columns are."""
         return [(f"{key.sql} IS NULL", f'The column "{key.name}" of its key is null.') for key in self.key_columns()]
 
     def parts(self) -> tuple[str, str]:
-        """Expressions for what stands for ${topic} and ${field} in the table's name; null where it may not."""
+        """Expressions for ${topic} and ${field} in the table's name; null where one is missing."""
         found = []
         for variable in (TOPIC, FIELD):
             if variable in self.settings.table:
@@ -132,13 +132,13 @@ class Rows:
         return "It has no key, and pk.mode=record_key merges rows by their keys."
 
     def no_table(self) -> Refusal:
-        """Under which condition a row has no table, and why."""
+        """The condition under which a row has no table, and the reason."""
         topic, field = self.parts()
         what = f'field "{".".join(self.settings.table_field)}"' if FIELD in self.settings.table else "topic"
         return f"({topic} IS NULL OR {field} IS NULL)", f"Its {what} {NO_PART_OF_A_NAME}"
 
     def place(self) -> str:
-        """An expression: the words that say which record it is."""
+        """An expression: the words that identify the record."""
         if "_origin" not in self.columns:
             return literal("A record")
         return "concat('Topic ', _origin.topic, ', partition ', _origin.partition, ', offset ', _origin.offset)"

@@ -1,4 +1,4 @@
-"""What a writer of tables is told: a connector's configuration as plain values, checked. It can be pickled."""
+"""The settings of a writer of tables: a connector's configuration as plain values, checked. Can be pickled."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ class TableSettings:
     Attributes:
         format: "delta", "parquet", "iceberg", "json" or "console".
         table: a path, or a name in a catalog; may contain ${topic} and ${field}.
-        table_field: the path of the field that stands for ${field}; empty for none.
-        create: whether a missing table is made.
-        partition_by, cluster_by, properties: of a table that is made; properties with their values.
+        table_field: the path of the field for ${field}; empty for none.
+        create: whether a missing table is created.
+        partition_by, cluster_by, properties: of a new table; properties with their values.
         mode: "append", "upsert" or "overwrite".
-        key_in_value: whether the key is made of fields of the value.
-        key_fields: the columns that make the key; empty for all of a record's key.
-        deletes: whether tombstones delete; those that do not are left out.
-        replace_where: for "overwrite": a condition; None for the partitions that there are records of.
+        key_in_value: whether the key consists of fields of the value.
+        key_fields: the columns of the key; empty for all of a record's key.
+        deletes: whether tombstones delete; otherwise they are left out.
+        replace_where: for "overwrite": a condition; None for the partitions of the records.
         metadata: what becomes a column beside the value's fields (a key of `METADATA`), and the column's name.
         policy: how tables may be changed.
         dead_letters: the table of records that cannot be written; None for none.
-        compaction_s, vacuum_s: how often, in seconds; 0 never.
+        compaction_s, vacuum_s: the intervals, in seconds; 0 never.
         vacuum_hours: how long files are kept.
         console_rows: that are printed of a batch.
     """
@@ -117,7 +117,7 @@ class TableSettings:
 
     @property
     def wrap_key(self) -> str:
-        """The name of the column that a key is which is not a struct."""
+        """The name of the single column of a key that is not a struct."""
         return self.key_fields[0] if len(self.key_fields) == 1 else "key"
 
     @property
@@ -127,7 +127,7 @@ class TableSettings:
 
     @property
     def wants_failures(self) -> bool:
-        """Whether records that the error policy gives up are wanted as rows."""
+        """Whether records that the error policy gives up are needed as rows."""
         return self.dead_letters is not None
 
     @property
@@ -137,12 +137,12 @@ class TableSettings:
 
 
 def retention(hours: int) -> str:
-    """So many hours as Delta's table properties say it."""
+    """This number of hours in the form of Delta's table properties."""
     return f"interval {hours} hours"
 
 
 def _absolute(table: str) -> str:
-    """SQL takes absolute paths only."""
+    """SQL accepts only absolute paths."""
     if not is_path(table) or _SCHEME.match(table):
         return table
     return str(Path(table).absolute())

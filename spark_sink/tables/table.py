@@ -36,7 +36,7 @@ class Table:
     """A Delta table.
 
     Args:
-        spark: the session that speaks of it.
+        spark: the session.
         name: its path, or its name.
     """
 
@@ -47,7 +47,7 @@ class Table:
         self.sql = f"delta.{quoted(name)}" if self.is_path else ".".join(quoted(part) for part in name.split("."))
 
     def columns(self) -> list[Field] | None:
-        """Its columns as they are now; None when there is no such table."""
+        """Its current columns; None when there is no such table."""
         from pyspark.errors import AnalysisException
 
         reader = self._spark.read
@@ -61,9 +61,9 @@ class Table:
         return found
 
     def newest_transaction(self, app_id: str) -> int | None:
-        """The version of an application's newest transaction; None where there is none, or nobody can say.
+        """The version of an application's newest transaction; None where there is none, or it is unknown.
 
-        SQL has no words for it, and over Spark Connect there are no others.
+        SQL has no statement for it, and Spark Connect has only SQL.
         """
         if self.columns() is None or (jvm := getattr(self._spark, "_jvm", None)) is None:
             return None
@@ -73,11 +73,11 @@ class Table:
         return int(found.get()) if found.isDefined() else None
 
     def create(self, columns: Sequence[tuple[str, Type]], settings: TableSettings) -> None:
-        """Make it, unless somebody was faster.
+        """Create it, unless another writer was faster.
 
         Raises:
-            ConfigError: it may not be made, or not like this.
-            ConnectError: something else is in its place.
+            ConfigError: it may not be created, or not like this.
+            ConnectError: something else has its name.
         """
         from pyspark.errors import AnalysisException
 
@@ -103,7 +103,7 @@ class Table:
         log.info("Created the table %s.", self.name)
 
     def alter(self, changes: Sequence[Change]) -> None:
-        """Make changes. Raises what Spark raises: nothing of a change that failed is made."""
+        """Make changes. Raises what Spark raises: nothing of a failed change is made."""
         added = [change for change in changes if isinstance(change, AddField)]
         if any(isinstance(change, WidenField) for change in changes):
             self._run(f"ALTER TABLE {self.sql} SET TBLPROPERTIES ('delta.enableTypeWidening' = 'true')")
@@ -125,11 +125,11 @@ class Table:
         self._run(f"OPTIMIZE {self.sql}")
 
     def vacuum(self, hours: int, retention: str) -> None:
-        """Delete files that nothing has needed for so many hours.
+        """Delete files that were not needed for this many hours.
 
         Args:
             hours: as whole hours.
-            retention: the same as a table property, which newer versions of Delta go by.
+            retention: the same as a table property, which newer versions of Delta use.
         """
         properties = {row[0]: row[1] for row in self._spark.sql(f"SHOW TBLPROPERTIES {self.sql}").collect()}
         if properties.get(RETENTION) != retention:
@@ -142,7 +142,7 @@ class Table:
         writer.save(self.name) if self.is_path else writer.saveAsTable(self.sql)
 
     def overwrite(self, frame: Any, options: dict[str, str], where: str | None) -> None:
-        """Put rows in the place of those for which a condition is true, or of their partitions; in one transaction."""
+        """Replace the rows for which a condition is true, or those of the rows' partitions; in one transaction."""
         if self.is_path:
             what = {"partitionOverwriteMode": "dynamic"} if where is None else {"replaceWhere": where}
             frame.write.format("delta").mode("overwrite").options(**options, **what).save(self.name)
@@ -184,7 +184,7 @@ class Table:
             )
 
     def _forgets(self) -> bool:
-        """Whether the table would be in a catalog that lives in the memory of the session's JVM."""
+        """Whether the table would be in a catalog in the memory of the session's JVM."""
         conf = self._spark.conf
         if conf.get("spark.sql.catalogImplementation") != "in-memory":
             return False
@@ -195,7 +195,7 @@ class Table:
         return bool(catalog == "spark_catalog")
 
     def _create_in_folder(self, columns: Sequence[tuple[str, Type]], settings: TableSettings) -> None:
-        """Make it in a folder that exists, which CREATE TABLE refuses."""
+        """Create it in an existing folder, which CREATE TABLE refuses."""
         others = (
             self._spark.read.format("binaryFile").option("recursiveFileLookup", "true").load(self.name).inputFiles()
         )
@@ -227,7 +227,7 @@ def _properties(properties: Sequence[tuple[str, str]]) -> str:
 
 
 def _names(columns: Sequence[tuple[str, Type]]) -> list[str]:
-    """Of columns and of all that is in them."""
+    """The names of columns and of all nested fields."""
     found = []
     for name, kind in columns:
         found.append(name)

@@ -1,6 +1,6 @@
-"""Spark's types as PySpark writes them in JSON: their names in SQL, which hold the values of which, and how to cast.
+"""Spark's types as PySpark writes them in JSON: their names in SQL, which holds the values of which, and casts.
 
-A type is a text such as "long" or "decimal(10,2)", or a dictionary for what contains others: {"type": "struct",
+A type is a text such as "long" or "decimal(10,2)", or a dictionary for nested ones: {"type": "struct",
 "fields": [...]}, {"type": "array", "elementType": ...}, {"type": "map", "keyType": ..., "valueType": ...}. So nothing
 here needs Spark. Which types a Delta table can be widened to: https://docs.delta.io/latest/delta-type-widening.html
 """
@@ -30,18 +30,18 @@ _DECIMAL: Final = re.compile(r"decimal\((\d+),(-?\d+)\)")
 
 
 def quoted(name: str) -> str:
-    """An identifier in SQL, whatever is in it."""
+    """An identifier in SQL, with any characters."""
     return "`" + name.replace("`", "``") + "`"
 
 
 def literal(text: str) -> str:
-    """A text in SQL, whatever is in it."""
+    """A string literal in SQL, with any characters."""
     escaped = text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n").replace("\r", "\\r")
     return f"'{escaped}'"
 
 
 def sql_name(kind: Type) -> str:
-    """The type in SQL; all in it may be null."""
+    """The type in SQL; everything in it is nullable."""
     if isinstance(kind, str):
         return _SQL.get(kind, kind)
     if kind["type"] == "struct":
@@ -55,7 +55,7 @@ def sql_name(kind: Type) -> str:
 
 
 def same(one: Type, other: Type) -> bool:
-    """Whether two types are one, with the same names in the same order; what may be null is not looked at."""
+    """Whether two types are the same, with equal names in the same order, regardless of nullability."""
     if isinstance(one, str) or isinstance(other, str):
         return one == other
     if one["type"] != other["type"]:
@@ -69,7 +69,7 @@ def same(one: Type, other: Type) -> bool:
 
 
 def requires(kind: Type) -> bool:
-    """Whether something within the type must not be null."""
+    """Whether something within the type is not nullable."""
     if isinstance(kind, str):
         return False
     if kind["type"] == "struct":
@@ -78,7 +78,7 @@ def requires(kind: Type) -> bool:
 
 
 def without_void(kind: Type) -> Type | None:
-    """The type without what has no type yet, because it was never anything but null; None if nothing is left."""
+    """The type without parts that were only null so far; None if nothing is left."""
     if isinstance(kind, str):
         return None if kind == VOID else kind
     if kind["type"] == "struct":
@@ -92,7 +92,7 @@ def without_void(kind: Type) -> Type | None:
 def widest(mine: Type, other: Type) -> Type | None:
     """The type that holds the values of both without loss, `mine` if it does, None if a table cannot get one.
 
-    Only for types that contain no others.
+    Only for types without nested ones.
     """
     if mine == other:
         return mine

@@ -1,4 +1,4 @@
-"""The newest row of each key into a table, and away with the rows of keys that were deleted: MERGE INTO.
+"""Upserts the newest row of each key into a table, and deletes the rows of deleted keys: MERGE INTO.
 
 A key has one partition in its topic, and there the record with the largest offset is the newest. Where a key is in
 several topics or partitions, the newest of each are compared by their timestamps.
@@ -31,7 +31,7 @@ def source(rows: Any, fitted: Fitted, keys: Sequence[str]) -> Any:
     Args:
         rows: the DataFrame of a batch.
         fitted: for the table.
-        keys: the table's columns that make the key.
+        keys: the table's columns of the key.
     """
     key = ", ".join(map(quoted, keys))
     columns = [*map(quoted, fitted.columns), _WHOLE, _LACKS]
@@ -100,7 +100,7 @@ def merge(rows: Any, view: str, merging: str, app_id: str, version: int) -> None
 
 
 def key_names(fitted: Fitted, keys: Sequence[Incoming]) -> list[str]:
-    """What the table calls the key's columns."""
+    """The table's names of the key's columns."""
     wanted = {key.name.lower() for key in keys}
     return [name for name in fitted.columns if name.lower() in wanted]
 

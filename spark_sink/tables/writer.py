@@ -1,4 +1,4 @@
-"""TableWriter: what a streaming query hands each batch to, so that its rows are in their tables exactly once."""
+"""TableWriter: a streaming query passes it each batch, and its rows are in their tables exactly once."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _OPEN, _CLOSE = "<<connect: ", ">>"
 
 @dataclass(frozen=True)
 class _Known:
-    """What was found out about a table: how rows with these columns are written to it."""
+    """How rows with these columns are written to a table."""
 
     rows: Mapping[str, Type]
     fitted: Fitted
@@ -51,17 +51,19 @@ class _Known:
 class TableWriter:
     """Writes batches of rows (see `spark_sink.tables.rows`) to tables; for `DataStreamWriter.foreachBatch`.
 
-    Called with one batch after the other, in one thread. A batch that is handed in again, as after a crash, changes
-    nothing where it was written before: its number is the version of the transactions of `app_id`. Raising fails the
-    query; what the batch wrote to some of its tables by then is skipped when it comes again.
+    Called with one batch after the other, in one thread. A repeated batch, as after a crash, changes nothing where it
+    was
+    written before: its number is the version of the transactions of `app_id`. Raising fails the query; what the batch
+    wrote
+    to some of its tables by then is skipped when it is repeated.
 
-    It travels pickled to where Spark runs it, and remembers there what it found out about tables.
+    It travels pickled to where Spark runs it, and keeps there what it learned about tables.
 
     Attributes:
         settings: how tables are written.
         connector: its name.
         app_id: names this query's transactions: another one for each checkpoint, or batches would be skipped.
-        topic: what `_topic` is in all rows, where that is known; it saves looking which tables a batch has rows of.
+        topic: the value of `_topic` in all rows, if known; then the tables of a batch need not be looked for.
     """
 
     settings: TableSettings
@@ -78,9 +80,9 @@ class TableWriter:
         """Write a batch.
 
         Raises:
-            ConfigError: what is configured cannot be done with these rows or this table.
+            ConfigError: the configuration is impossible with these rows or this table.
             SchemaError: a row does not fit its table.
-            RetriableError: other writers were in the way each time.
+            RetriableError: other writers committed first each time.
             Exception: whatever Spark raises.
         """
         rows = Rows.of(df.schema.jsonValue()["fields"], self.settings)
@@ -109,7 +111,7 @@ class TableWriter:
             self._bury(df, rows, [], batch_id)
 
     def _write_nothing(self, df: Any, rows: Rows, batch_id: int) -> None:
-        """A batch of tombstones and of records that failed: no table is made, and none is changed."""
+        """A batch of tombstones and failed records: no table is created, and none is changed."""
         if df.where(f"{rows.wanted()} AND _value IS NOT NULL").limit(1).collect():
             raise SchemaError(NO_COLUMNS)
         if self.settings.dead_letters is not None:
@@ -151,13 +153,13 @@ class TableWriter:
     # Which tables there are rows of, and how they are written there.
 
     def _only_table(self) -> str | None:
-        """The table of all rows, where it is known without looking at them."""
+        """The table of all rows, where it is known without reading them."""
         if self.settings.is_one_table or (self.topic is not None and not self.settings.table_field):
             return table_for(self.settings.table, self.topic, None)
         return None
 
     def _places(self, df: Any, rows: Rows) -> list[tuple[str | None, str]]:
-        """The tables that there are rows of, each with the condition for these; None for rows that have no table."""
+        """The tables of the rows, each with the condition for its rows; None for rows that have no table."""
         if (only := self._only_table()) is not None:
             return [(only, "true")]
         topic, name = rows.parts()
@@ -178,7 +180,7 @@ class TableWriter:
         return [(table, " OR ".join(conditions)) for table, conditions in places.items()]
 
     def _fitted(self, table: Table, rows: Rows, afresh: bool) -> Fitted:
-        """How rows are written to a table, which is made or changed as they need it."""
+        """How rows are written to a table, which is created or changed as they need it."""
         known = self._known.get(table.name)
         if known and known.rows == rows.columns and not afresh:
             return known.fitted
@@ -209,7 +211,7 @@ class TableWriter:
     # What cannot be written.
 
     def _unwanted(self, rows: Rows, fitted: Fitted) -> tuple[list[Refusal], list[Refusal]]:
-        """What makes a row a dead letter, and what makes it an error."""
+        """The conditions for dead letters, and those for errors."""
         refused, misfits = rows.refusals(), list(fitted.misfits)
         buried: list[Refusal] = []
         if self.settings.dead_letters is not None:
@@ -222,14 +224,14 @@ class TableWriter:
         return buried, fatal + [(condition, f"It does not fit the table. {why}{advice}") for condition, why in misfits]
 
     def _refuse(self, df: Any, rows: Rows, mine: str, why: str, batch_id: int) -> None:
-        """Rows that have no table, or nothing to merge them by."""
+        """Refuse rows that have no table, or no key for a merge."""
         if self.settings.dead_letters is not None:
             self._bury(df, rows, [(mine, why)], batch_id)
         else:
             df.where(_good(rows, mine, [], [("true", why)])).limit(1).collect()
 
     def _bury(self, df: Any, rows: Rows, refused: Sequence[Refusal], batch_id: int) -> None:
-        """Make dead letters of what is refused, and of what the error policy gave up."""
+        """Write dead letters for what is refused, and for what the error policy gave up."""
         assert self.settings.dead_letters is not None
         found = dead_letters.letters(df, rows, refused, self.connector, self.app_id, batch_id)
         if found.limit(1).collect():
@@ -256,7 +258,7 @@ def _good(rows: Rows, mine: str, buried: Sequence[Refusal], fatal: Sequence[Refu
 
 
 def _there(table: Table) -> list[Field]:
-    """The columns of a table that must be there."""
+    """The columns of a table that must exist."""
     columns = table.columns()
     if columns is None:
         raise RetriableError(f'The table "{table.name}" was dropped at this moment.')
@@ -264,11 +266,11 @@ def _there(table: Table) -> list[Field]:
 
 
 def _until_nobody_is_in_the_way(table: str, attempt: Callable[[bool], None]) -> None:
-    """Try a commit again when another writer's came before it, and once when the table is not as it was known.
+    """Retry a commit when another writer's came first, and once when the table has changed since it was read.
 
     Args:
         table: for messages.
-        attempt: told whether to look at the table afresh.
+        attempt: called with whether to read the table again.
     """
     from pyspark.errors import AnalysisException
 
@@ -292,7 +294,7 @@ def _until_nobody_is_in_the_way(table: str, attempt: Callable[[bool], None]) -> 
 
 @contextmanager
 def _kept(df: Any, wanted: bool) -> Iterator[None]:
-    """Rows that are looked at several times are computed once."""
+    """Rows that are used several times are computed once."""
     if not wanted:
         yield
         return
@@ -305,7 +307,7 @@ def _kept(df: Any, wanted: bool) -> Iterator[None]:
 
 @contextmanager
 def _our_words() -> Iterator[None]:
-    """What we had Spark raise about a row comes out as an error of ours."""
+    """An error about a row that this project made Spark raise, as its own error."""
     try:
         yield
     except ConnectError:
@@ -317,7 +319,7 @@ def _our_words() -> Iterator[None]:
 
 
 def _raised(text: str) -> str:
-    """What we had Spark raise about a row, out of all that Spark says; empty where there is none."""
+    """The message that this project made Spark raise about a row, out of Spark's error; empty where there is none."""
     _, _, rest = text.partition(f"[USER_RAISED_EXCEPTION] {_OPEN}")
     said, close, _ = rest.partition(_CLOSE)
     return said if close else ""
