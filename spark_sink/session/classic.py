@@ -190,7 +190,7 @@ def _gateway(file: Path) -> tuple[int, str]:
 
 
 def environment(master: Master) -> dict[str, str]:
-    """For a local JVM, which need not resolve this machine's name; Python workers import from where this process does."""
+    """For a local JVM: no lookup of this machine's name; Python workers import from where this process does."""
     if not master.is_local:
         return {}
     address = {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_LOCAL_HOSTNAME": "localhost"}
