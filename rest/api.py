@@ -1,4 +1,4 @@
-"""What all resources share: the herder they ask, and how their operations are described."""
+"""What all resources share: the herder, and how their operations are described."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ class Api:
     """What the resources work with.
 
     Attributes:
-        herder: does what is asked.
+        herder: carries out requests.
         plugins: of the worker.
         masks: hides secrets.
-        forwarding: sends requests on to the workers where they belong.
-        access: what whoever asks may do and see.
-        internal: takes requests of other workers; None in standalone mode.
-        timeout: seconds until a request is given up.
+        forwarding: forwards requests to the worker that can carry them out.
+        access: what the caller may do and see.
+        internal: handles requests of other workers; None in standalone mode.
+        timeout: of a request, in seconds.
     """
 
     herder: Herder
@@ -52,7 +52,7 @@ class Api:
     timeout: float = REQUEST_TIMEOUT_S
 
     async def result(self, asked: Future[T]) -> T:
-        """What the herder answers. ApiError when it takes too long: the work goes on when nobody waits any more."""
+        """The herder's result. ApiError when it takes too long: the operation continues without the caller."""
         try:
             return await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(asked)), self.timeout)
         except TimeoutError:
@@ -108,12 +108,12 @@ AT_LEADER = Depends(_at_leader)
 
 
 def flag(text: str | None, default: bool = False) -> bool:
-    """A boolean parameter as Kafka Connect reads it: "true" is true, anything else is not."""
+    """A boolean parameter as Kafka Connect reads it: "true" is true, anything else is false."""
     return default if text is None else text.lower() == "true"
 
 
 class Answer(NamedTuple):
-    """One of the answers of an operation: what it says, and the type of its body; None where there is none."""
+    """One of the responses of an operation: its description, and the type of its body; None where there is none."""
 
     description: str
     body: Any = None
@@ -129,16 +129,16 @@ def describe(
     also: Mapping[int, Answer] | None = None,
     links: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """How an operation is described: arguments of a FastAPI route.
+    """The description of an operation: arguments of a FastAPI route.
 
     Args:
-        answer: the type of the body, of `rest.models` or made of them.
+        answer: the type of the response body, of `rest.models` or made of them.
         status: the code of success.
-        body: the type of what is sent.
+        body: the type of the request body.
         errors: the codes that are answered with `Error`; 500 besides.
         success: what success means.
         also: other codes that are not errors.
-        links: what can be asked for with what was answered, as OpenAPI has it.
+        links: OpenAPI links from the response to other operations.
     """
     answers = {code: _described(Answer(_ERRORS[code], _ERROR)) for code in (*errors, 500)}
     answers |= {code: _described(found) for code, found in {status: Answer(success, answer), **(also or {})}.items()}
@@ -177,5 +177,5 @@ def _content(kind: Any) -> dict[str, Any]:
 
 
 def json_answer(body: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    """An answer in JSON."""
+    """A response in JSON."""
     return Response(msgspec.json.encode(body), status, headers, media_type="application/json")

@@ -54,23 +54,23 @@ def create_app(
     guard: Guard | None = None,
     timeout: float = REQUEST_TIMEOUT_S,
 ) -> ASGIApp:
-    """Make the application.
+    """Create the application.
 
     Args:
-        herder: does what is asked.
+        herder: carries out requests.
         known: the plug-ins of the worker.
         config: the worker's, parsed; rest.mask.secrets, access.control.*, response.http.headers.config,
             rest.allowed.hosts, rest.forwarded.allow.ips, rest.extension.classes, and rest.security.* where there is no
             guard.
         raw: the same, as written: for extensions, and for the names of this worker.
         parts: which resources; /admin may have listeners of its own.
-        requests_of_workers: see `InternalRequests`; None in standalone mode. In a group requests are sent on to the
+        requests_of_workers: see `InternalRequests`; None in standalone mode. In a group requests are forwarded to the
             worker that can carry them out.
-        guard: who may do what, opened before; several applications may share one.
-        timeout: seconds until a request is given up.
+        guard: authentication and roles, opened before; several applications may share one.
+        timeout: of a request, in seconds.
 
     Raises:
-        ConfigError: an extension cannot be loaded, a rule for headers is wrong, or what rest.security.* names.
+        ConfigError: an extension cannot be loaded, a rule for headers is wrong, or a file of rest.security.* is.
     """
     guard = guard or open_guard(config, raw)
     access = Access() if guard is None else guard.access
@@ -101,7 +101,7 @@ def create_app(
 
 
 def _new_app(api: Api) -> FastAPI:
-    """Without routes. What its handlers work with is in its state."""
+    """Without routes. The objects that its handlers use are in its state."""
     app = FastAPI(
         title="Kafka Connect REST API",
         version=__version__,
@@ -132,7 +132,7 @@ def _routers(parts: frozenset[Part], *, workers: bool, metrics_page: bool) -> li
 
 
 def _worker_id(raw: Mapping[str, str]) -> str:
-    """This worker's id: where it is."""
+    """This worker's id: its address."""
     address = advertised(raw)
     return f"{address.host}:{address.port}"
 

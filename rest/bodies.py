@@ -1,6 +1,6 @@
-"""Reads what clients send. What is wrong with it is said with its place, and answered with 400.
+"""Reads request bodies. An error is reported with its position, and status 400.
 
-Where Kafka Connect takes text (configurations), numbers and booleans are text as they were written: 3, 1.50, true.
+Where Kafka Connect expects text (configurations), numbers and booleans become the text that was written: 3, 1.50, true.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MOST_DIGITS = 1000
 
 
 class Wanted(NamedTuple):
-    """A connector to be made. None is what was written as null."""
+    """A connector to create. None is what was written as null."""
 
     name: str
     config: dict[str, str | None]
@@ -45,7 +45,7 @@ async def create_request(request: Request) -> Wanted:
 
 
 async def config(request: Request) -> dict[str, str | None]:
-    """A configuration, or a part of one: keys with text; null where a key is to go."""
+    """A configuration, or a part of one: keys with text; null where a key is to be removed."""
     return _texts(await _json(request, as_text=True), "The request")
 
 
@@ -62,7 +62,7 @@ async def offsets(request: Request) -> list[OffsetEntry]:
 
 
 async def typed(request: Request, kind: type[T]) -> T:
-    """A body of this type; what is wrong is said with its place in it."""
+    """A body of this type; an error says where in the body it is."""
     data = await request.body()
     if not data.strip():
         raise ApiError(400, "The request has no body.")

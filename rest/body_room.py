@@ -1,8 +1,10 @@
-"""Room for the bodies of requests under way: so many bytes for one, and so many for all of them together.
+"""Limits the memory of request bodies: a number of bytes for one, and one for all of them together.
 
-A request takes room as its body comes in, and gives it back when it is answered. When there is none left, the one that
-has waited longest for the rest of its body gives way: whoever stalls keeps nobody out. A body of a few kilobytes takes
-no room: of those there are as many as connections.
+A request takes room as its body arrives, and returns it when it is answered. When there is none left, the request that
+has
+waited longest for the rest of its body is dropped: a stalled client blocks nobody. A body of a few kilobytes takes no
+room:
+of those there are as many as connections.
 """
 
 from __future__ import annotations
@@ -40,7 +42,7 @@ class BodyError(Exception):
 
 
 class TooLargeError(BodyError):
-    """A body is larger than anything that a worker is asked."""
+    """A body is larger than any that a worker needs."""
 
     status = 413
 
@@ -49,14 +51,14 @@ class TooLargeError(BodyError):
 
 
 class CrowdedError(BodyError):
-    """There is no room for a body: others are coming in."""
+    """There is no room for a body: others are arriving."""
 
     def __init__(self) -> None:
         super().__init__("The worker is receiving too many bodies. Send the request again, without pauses.")
 
 
 class Room:
-    """Room for so many bytes. Used from one event loop.
+    """Room for a number of bytes. For one event loop.
 
     Args:
         most: bytes, of all bodies together.
@@ -75,12 +77,12 @@ class Room:
 
     @property
     def free(self) -> int:
-        """Bytes that nobody has taken."""
+        """Bytes that are not in use."""
         return self._free
 
     @contextmanager
     def body(self, scope: Scope, receive: Receive) -> Iterator[Receive]:
-        """The body of a request, which takes room here until this is left. To receive raises BodyError."""
+        """The body of a request, which takes room until this context ends. Receiving raises BodyError."""
         body = _Body(self, receive, min(self._most, MOST_BYTES), _length(scope))
         self._bodies[body] = None
         try:
@@ -99,7 +101,7 @@ class Room:
             asyncio.get_running_loop().call_later(_TIDY_AFTER_S, _give_back_memory)
 
     async def take(self, body: _Body, size: int) -> None:
-        """Let a body have so many bytes more. Raises CrowdedError."""
+        """Give a body more bytes. Raises CrowdedError."""
         until = time.monotonic() + self._patience
         while self._free < size:
             self._make_way(size)
@@ -130,7 +132,7 @@ class Room:
             asyncio.get_running_loop().call_soon(self._next_turns)
 
     def _make_way(self, size: int) -> None:
-        """Have those give way who wait for their clients, the longest first, until there will be so many bytes."""
+        """Drop requests that wait for their clients, the longest first, until there will be this many bytes."""
         for body in self._bodies:
             if self._free + self._coming >= size:
                 return
@@ -197,13 +199,13 @@ def _give_back_memory() -> None:
 
 
 def _length(scope: Scope) -> int:
-    """What a request says of the length of its body."""
+    """The content length that a request announces."""
     digits = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
     return int(digits) if digits.isdigit() and len(digits) < 20 else 0
 
 
 async def body_error(_: Request, error: Exception) -> Response:
-    """What is answered."""
+    """The response to such an error."""
     assert isinstance(error, BodyError)
     answer = error_answer(error.status, str(error))
     if error.status == CrowdedError.status:
@@ -222,7 +224,7 @@ async def whole_body(receive: Receive) -> bytes:
 
 
 def again(body: bytes, receive: Receive) -> Receive:
-    """Hands a body that was read to who reads it next."""
+    """Passes a body that was read to its next reader."""
     unread = [body]
 
     async def replay() -> Message:

@@ -1,7 +1,7 @@
-"""Bounds what the bodies of requests under way take, and who may send one.
+"""Limits the memory of request bodies, and who may send one.
 
-What workers ask of each other needs no user: a signature over the body says who it is from. So before such a body is
-read its headers are looked at, and it takes room that no user's request needs.
+Requests between workers have no user: a signature over the body proves their origin. So before such a body is
+read its headers are checked, and it takes room that no user's request needs.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _ADMIN_BYTES: Final = 2**20
 
 
 class Rooms:
-    """Where the bodies of requests come in.
+    """Where request bodies are kept.
 
     Attributes:
-        users: those of users that are known; of whoever asks, where nobody is asked who they are.
-        workers: those that are to prove that a worker of the group sent them. Anybody may say so.
+        users: those of authenticated users; of everybody, without authentication.
+        workers: those that claim to come from a worker of the group. Anybody may claim so.
     """
 
     def __init__(self, most: int = MOST_BYTES) -> None:
@@ -47,7 +47,7 @@ class BoundedBodies:
     Args:
         app: the interface.
         rooms: see there.
-        workers: looks at what workers ask of each other; None in standalone mode.
+        workers: checks requests between workers; None in standalone mode.
     """
 
     def __init__(self, app: ASGIApp, rooms: Rooms, workers: InternalRequests | None) -> None:

@@ -1,9 +1,9 @@
-"""Takes the connections that come to the REST interface: so many at a time, so long for a request, and calmly.
+"""Accepts the connections of the REST interface: limited in number, and in the time for a request.
 
-Uvicorn waits for the rest of a request without end, and takes connections until the process has no descriptors left;
-then asyncio tries, and logs a trace, two thousand times in a row. So connections are taken here. There is a limit to
-them; when it is reached, the one that has waited longest for its client goes. A client has so long to send a
-request, and to take its answer. And what it sends faster than it is read stays with it, but for a little.
+Uvicorn waits for the rest of a request without end, and accepts connections until the process has no descriptors left;
+then asyncio retries, and logs a trace, two thousand times in a row. So connections are accepted here. Their number is
+limited; at the limit, the one that has waited longest for its client is closed. A client has limited time to send a
+request, and to receive its response. Data that arrives faster than it is read stays with the client, except a little.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _SCARCE: Final = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 
 
 def most_connections() -> int:
-    """How many connections this process should take at a time, by its limit of descriptors."""
+    """The number of connections that this process should accept at a time, by its limit of descriptors."""
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if limit == resource.RLIM_INFINITY:
         return MOST
@@ -56,10 +56,10 @@ def most_connections() -> int:
 
 
 class Connections:
-    """Those that are open at one worker. Used from one event loop.
+    """The open connections of one worker. For one event loop.
 
     Args:
-        most: how many there may be.
+        most: their maximum number.
         request: seconds; see `REQUEST_S`.
     """
 
@@ -86,10 +86,10 @@ class Connections:
     async def take(
         self, listening: socket.socket, protocol: Callable[[], asyncio.Protocol], tls: ssl.SSLContext | None
     ) -> None:
-        """Take what comes to a socket, until this is cancelled.
+        """Accept the connections of a socket, until this is cancelled.
 
         Args:
-            protocol: makes what serves one connection, of a class from `watched`.
+            protocol: creates the protocol of one connection, of a class from `watched`.
         """
         loop = asyncio.get_running_loop()
         listening.setblocking(False)
@@ -130,7 +130,7 @@ class Connections:
             self.works(handshake)
 
     async def _room(self) -> None:
-        """Wait until there may be one more connection."""
+        """Wait until one more connection is allowed."""
         while len(self._open) >= self._most:
             self._changed.clear()
             if self._close_longest():
@@ -138,7 +138,7 @@ class Connections:
             await self._changed.wait()
 
     def _close_longest(self) -> bool:
-        """Close the connection whose client has let us wait longest, if any does. Returns whether one does."""
+        """Close the connection that has waited longest for its client, if any waits. Returns whether one does."""
         longest = next(iter(self._waiting), None)
         if longest is None:
             return False
@@ -156,7 +156,7 @@ class Connections:
             self._changed.set()
 
     def works(self, transport: _Closable) -> None:
-        """A request is here and its answer under way."""
+        """A request has arrived and is being answered."""
         if (timer := self._waiting.pop(transport, None)) is not None:
             timer.cancel()
 
@@ -171,7 +171,7 @@ class Connections:
 
 
 class _Closable(Protocol):
-    """What can be ended at once: a connection, or the handshake before there is one."""
+    """What can be aborted: a connection, or the handshake before there is one."""
 
     def abort(self) -> None:
         """End it."""
@@ -189,7 +189,7 @@ class _Handshake:
 
 
 class _Complaints(logging.Logger):
-    """What uvicorn's protocol logs. Its warnings are about what a client sends: one line for many."""
+    """Uvicorn's log of a protocol. Its warnings are about data that a client sends: one line for many."""
 
     def __init__(self, row: Row) -> None:
         super().__init__("uvicorn.error", logging.WARNING)
@@ -201,7 +201,7 @@ class _Complaints(logging.Logger):
 
 
 def watched(connections: Connections) -> type[asyncio.Protocol]:
-    """Uvicorn's protocol for HTTP, which tells when it waits for its client."""
+    """Uvicorn's protocol for HTTP, which reports when it waits for its client."""
 
     class Watched(H11Protocol):
         def __init__(self, *args: Any, **options: Any) -> None:
@@ -225,7 +225,7 @@ def watched(connections: Connections) -> type[asyncio.Protocol]:
             self._drop(len(data))
 
         def _drop(self, size: int) -> None:
-            """What comes of a body after its answer is read, so that the client sees that, but not without end."""
+            """Read and drop a body after its response, so that the client sees that, but not without end."""
             answered = self.cycle is not None and self.cycle.response_complete
             self._unwanted = self._unwanted + size if answered and self.conn.their_state is h11.SEND_BODY else 0
             if self._unwanted > UNWANTED:

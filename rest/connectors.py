@@ -1,4 +1,4 @@
-"""/connectors: made, looked at, changed and deleted. How they are and what they do: `rest.states`."""
+"""/connectors: create, read, change and delete. Status and control are in `rest.states`."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ async def _to_leader(api: Api, request: Request, body: Any) -> None:
 
 
 async def _whole(api: Api, name: str, written: dict[str, str | None]) -> dict[str, str]:
-    """A configuration to put: named, with stored secrets in the place of masks."""
+    """A configuration to store: with its name, and stored secrets in place of masks."""
     named = written.get("name")
     if named is not None and named != name:
         raise ApiError(400, f"Connector name configuration ({named}) doesn't match connector name in the URL ({name})")
@@ -181,7 +181,7 @@ async def get_config(connector: ConnectorName, api: ApiDep) -> Response:
 async def put_config(
     connector: ConnectorName, request: Request, api: ApiDep, config: Annotated[dict[str, str], Depends(_config)]
 ) -> Response:
-    """Create a connector, or give it another configuration."""
+    """Create a connector, or replace its configuration."""
     change = await api.result(api.herder.put_connector(connector, config))
     return await _created(api, request, connector) if change.created else json_answer(await _shown(api, connector))
 

@@ -1,4 +1,4 @@
-"""/connectors/{connector}/dlq: the dead letters of a connector, looked at and replayed. Not in Kafka."""
+"""/connectors/{connector}/dlq: read and replay the dead letters of a connector. Not in Kafka."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ async def list_dead_letters(
 
 @router.get("/groups", **describe(DeadLetterGroups, errors=(400, 404)))
 async def dead_letter_groups(connector: ConnectorName, api: ApiDep, wanted: _OfAnyError) -> Response:
-    """Dead letters by what went wrong, the most frequent first."""
+    """Dead letters grouped by error, the most frequent first."""
     return await _ask(api, connector, lambda letters: letters.groups(wanted))
 
 
@@ -105,7 +105,7 @@ async def _ask(api: Api, connector: str, ask: Callable[[DeadLetters], Any]) -> R
 
 @router.post("/replay", **describe(ReplayOutcome, body=Replay, errors=(400, 404)))
 async def replay_dead_letters(connector: ConnectorName, request: Request, api: ApiDep) -> Response:
-    """Write dead letters again into the topics they came from, or have their connector try them again."""
+    """Write dead letters again into their original topics, or have their connector try them again."""
     body = await bodies.typed(request, Replay)
     wanted = _request(connector, body)
     outcome = await api.result(api.herder.dead_letters(connector, lambda letters: replay(letters, wanted)))

@@ -1,6 +1,6 @@
-"""Looks at the headers of every request before anybody else does, the login included.
+"""Checks the headers of every request first, before the login.
 
-For whom it is (`Hosts`), whose page sent it (`Origins`), and for whom a proxy did (`Proxies`).
+The name that it is sent to (`Hosts`), the page that sends it (`Origins`), and proxies in between (`Proxies`).
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ LOOPBACK: Final = "connect.loopback"
 
 
 class Hosts:
-    """The names that a worker answers to on listeners of this machine alone.
+    """The names that a worker answers to on loopback listeners.
 
-    A web page can have the name of its own server lead to 127.0.0.1 once it is loaded (DNS rebinding), and then ask the
-    worker of whoever looks at it as if it were from there. Its requests have that name as Host, and no other site's.
+    A web page can have the name of its own server resolve to 127.0.0.1 once it is loaded (DNS rebinding), and then send
+    requests to the worker on the reader's machine as if it were from there. They have that name as Host, and no other.
 
     Args:
         names: besides localhost and loopback addresses. `*.example.com` is every name below that one, `*` any.
@@ -40,14 +40,14 @@ class Hosts:
 
     @classmethod
     def of(cls, raw: Mapping[str, str], named: Sequence[str]) -> Hosts:
-        """Those of a worker: what its properties call it, and what it is told."""
+        """Those of a worker: from its properties."""
         own = [raw.get("rest.advertised.host.name") or ""]
         for key in ("listeners", "admin.listeners"):
             own += [listener.host for listener in parse_listeners([url for url in raw.get(key, "").split(",") if url])]
         return cls([*filter(None, own), *named])
 
     def refusal(self, scope: Scope) -> str | None:
-        """What to say to a request that is not for this worker; None when it is."""
+        """The error for a request that is not for this worker; None when it is."""
         if not scope.get(LOOPBACK):
             return None
         given = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"host"), None)
@@ -67,7 +67,7 @@ class Hosts:
 
 
 class OnLoopback:
-    """An ASGI application around another one: marks what comes to listeners of this machine alone."""
+    """An ASGI application around another one: marks requests to loopback listeners."""
 
     def __init__(self, app: ASGIApp, listening: Iterable[socket]) -> None:
         self._app = app
@@ -81,7 +81,7 @@ class OnLoopback:
 
 
 def is_loopback(address: str) -> bool:
-    """Whether an address is one that only this machine reaches. ValueError: it is not an address."""
+    """Whether an address is one that only this machine reaches. Raises ValueError for other texts."""
     return parse_address(address).is_loopback
 
 
@@ -99,8 +99,8 @@ _PORTS: Final = {"http": 80, "https": 443}
 class Origins:
     """The web pages that may change something.
 
-    A browser sends what a page of another site asks for, with the user's password or certificate, though the page may
-    not see the answer (CSRF). It says in Origin whose page it is. Programs send no Origin.
+    A browser sends requests of a page of another site with the user's password or certificate, though the page may not
+    read the response (CSRF). It names the page's site in Origin. Programs send no Origin.
 
     Args:
         allowed: origins besides the worker's own, as access.control.allow.origin has them; `*` is any.
@@ -110,7 +110,7 @@ class Origins:
         self._allowed = frozenset(allowed)
 
     def refusal(self, scope: Scope) -> str | None:
-        """What to say to a page that may not do what it asks; None for everybody else."""
+        """The error for a page that may not send this request; None for everybody else."""
         if scope["method"] in _READS or "*" in self._allowed:
             return None
         host = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"host"), "")
@@ -125,7 +125,7 @@ class Origins:
 
 
 def _same(origin: str, host: str) -> bool:
-    """Whether a page comes from where it asks. Not by the scheme: that may end at a proxy."""
+    """Whether a page comes from the server that it sends to. The scheme does not count: TLS may end at a proxy."""
     scheme = origin.partition(":")[0].lower()
     own = _place(origin)
     return own is not None and own == _place(f"{scheme}://{host}")
@@ -145,10 +145,10 @@ _SCHEMES: Final = {"http", "https"}
 
 
 class Proxies:
-    """Proxies that are believed whom they ask for: X-Forwarded-For, -Proto and -Host.
+    """Trusted proxies: their X-Forwarded-For, -Proto and -Host are used.
 
-    Anybody may send such headers. So they count only from the addresses of `rest.forwarded.allow.ips`; of a chain of
-    proxies, as far back as it is made of those.
+    Anybody may send such headers. So they count only from the addresses of `rest.forwarded.allow.ips`; in a chain of
+    proxies, as far back as they are all trusted.
 
     Args:
         named: addresses and networks: 10.0.0.7, 10.1.0.0/16, 2001:db8::/48.
@@ -161,7 +161,7 @@ class Proxies:
         self._networks: list[IPv4Network | IPv6Network] = [ip_network(one) for one in named]
 
     def trusts(self, address: str) -> bool:
-        """Whether an address is one of theirs."""
+        """Whether an address is trusted."""
         try:
             found = parse_address(address)
         except ValueError:
@@ -183,7 +183,7 @@ class Proxies:
         return found
 
     def _client(self, nearest: str, hops: list[str]) -> str:
-        """The first address on the way back that is not one of theirs; the last that is one where a hop says none."""
+        """The first address on the way back that is not trusted; the last valid one where a hop names none."""
         for hop in reversed(hops):
             address = _address(hop)
             if address is None:
@@ -195,7 +195,7 @@ class Proxies:
 
 
 def _list(scope: Scope, header: bytes) -> list[str]:
-    """What a header says, in all of its lines."""
+    """A header's values, of all of its lines."""
     return comma_separated(",".join(value.decode("latin-1") for name, value in scope["headers"] if name == header))
 
 

@@ -1,4 +1,4 @@
-"""Errors as Kafka Connect says them: {"error_code": 404, "message": "Connector orders not found"}."""
+"""Errors in Kafka Connect's form: {"error_code": 404, "message": "Connector orders not found"}."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ log = logging.getLogger("connect.rest")
 
 
 class ApiError(Exception):
-    """A request that is answered with an error."""
+    """An error response."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -27,19 +27,19 @@ class ApiError(Exception):
 
 
 def error_answer(status: int, message: str) -> Response:
-    """An error as an answer. What is secret in it is hidden."""
+    """An error as a response. Secrets in it are hidden."""
     text = redactor.redact(message).encode(errors="replace").decode()  # names of files may not be text
     body = msgspec.json.encode(Error(status, text))
     return Response(body, status, media_type="application/json")
 
 
 def plain_error(status: int) -> Response:
-    """An error about which there is nothing to add: "HTTP 404 Not Found"."""
+    """An error without further text: "HTTP 404 Not Found"."""
     return error_answer(status, f"HTTP {status} {http.HTTPStatus(status).phrase}")
 
 
 def install(app: FastAPI) -> None:
-    """Have an app answer in this way, whatever goes wrong."""
+    """Install these responses in an app, for all errors."""
     app.add_exception_handler(ApiError, _answer)
     app.add_exception_handler(HerderError, _answer)
     app.add_exception_handler(ConnectError, _answer)
@@ -59,7 +59,7 @@ async def _of_http(_: Request, error: Exception) -> Response:
 
 
 async def _to_nobody(_: Request, __: Exception) -> Response:
-    """The client went before all of its body had come: no fault of ours, and nobody reads the answer."""
+    """The client left before all of its body had arrived: no error of the worker, and nobody reads the response."""
     return plain_error(400)
 
 

@@ -1,7 +1,8 @@
-"""Sends a request on to the worker that can carry it out: the group's leader, or whoever runs a connector or task.
+"""Forwards a request to the worker that can carry it out: the group's leader, or the owner of a connector or task.
 
-The herder says where a request belongs before anything is done for it. As in Kafka Connect it is sent on at most twice:
-to the leader as this worker knows it, and by that one to the leader as it knows it. `?forward=` says whether it may.
+The herder says where a request belongs before anything is done for it. As in Kafka Connect it is forwarded at most
+twice:
+to the leader as this worker knows it, and by that one to the leader as it knows it. `?forward=` says whether it may be.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ T = TypeVar("T")
 
 
 class AnsweredElsewhereError(Exception):
-    """Another worker has carried the request out, or refused it: this is its answer."""
+    """Another worker has carried the request out, or refused it: this is its response."""
 
     def __init__(self, answer: Response) -> None:
         super().__init__(answer)
@@ -44,29 +45,29 @@ class AnsweredElsewhereError(Exception):
 
 
 async def answered_elsewhere(_: Request, error: Exception) -> Response:
-    """What is answered then."""
+    """The response to return then."""
     assert isinstance(error, AnsweredElsewhereError)
     return error.answer
 
 
 async def as_it_is(body: bytes) -> bytes:
-    """An answer in which nothing is to be hidden."""
+    """A response without secrets, unchanged."""
     return body
 
 
 class Forwarding:
-    """Called before a request is carried out: returns where this worker is to do it. Used from one event loop.
+    """Called before a request is carried out: returns where this worker should do it. For one event loop.
 
     Its methods raise:
-        AnsweredElsewhereError: the request was sent on.
-        ElsewhereError: it was sent on often enough.
-        ApiError: the other worker has no answer, or too many requests wait for one.
-        HerderError: nobody knows where it belongs; there is no such connector or task; or it cannot be signed.
+        AnsweredElsewhereError: the request was forwarded.
+        ElsewhereError: it was forwarded too often.
+        ApiError: the other worker does not answer, or too many requests wait for one.
+        HerderError: it is unknown where it belongs; there is no such connector or task; or it cannot be signed.
 
     Args:
         herder: knows where requests belong.
-        access: signs for whoever asks.
-        client: asks other workers.
+        access: signs on behalf of the caller.
+        client: sends requests to other workers.
     """
 
     def __init__(self, herder: Herder, access: Access, client: PeerClient) -> None:
@@ -78,35 +79,35 @@ class Forwarding:
     async def to_leader(
         self, request: Request, body: bytes | None = None, readable: Callable[[bytes], Awaitable[bytes]] = as_it_is
     ) -> None:
-        """For what changes configurations.
+        """For changes of configurations.
 
         Args:
-            body: what is sent on, with secrets in the place of masks: a leader of Java knows of none. None: as it came.
-            readable: makes of the other worker's answer what the caller may read.
+            body: to forward, with secrets in place of masks: a Java leader does not know masks. None: unchanged.
+            readable: masks the other worker's response for the caller.
         """
         await self._send_on(request, self._herder.leader_url(), body, readable)
 
     async def to_owner(self, request: Request, connector: str, task: int | None = None) -> None:
-        """For what is done to a connector or task where it runs."""
+        """For operations on a connector or task where it runs."""
         await self._send_on(request, self._herder.owner_url(connector, task), None, as_it_is)
 
     async def ask(self, request: Request, worker: str, path: str, seconds: float) -> bytes:
-        """What another worker has to tell whoever asks this one, as the body of its answer.
+        """The body of another worker's response to the caller of this one.
 
         Args:
             worker: its id.
             path: with the query.
 
         Raises:
-            PeerError: it has no answer in this time, or refuses.
-            NoSessionKeyError: it cannot be asked on somebody's behalf.
+            PeerError: it does not answer in this time, or refuses.
+            NoSessionKeyError: it cannot be asked on a user's behalf.
         """
         url = f"{request.url.scheme}://{worker}{path}"  # a pool speaks one
         headers = self._headers(request, url, b"")
         return await asyncio.to_thread(self._client.send, "GET", url, None, headers, seconds)
 
     def _headers(self, request: Request, url: str, body: bytes) -> dict[str, str]:
-        """What goes along: who asks, and what proves it to the other worker. Raises NoSessionKeyError."""
+        """Headers that name the caller, with proof for the other worker. Raises NoSessionKeyError."""
         sent = {
             name: value
             for name, value in request.headers.items()
@@ -144,7 +145,7 @@ class Forwarding:
 
 
 def _next_hop(request: Request, base: str) -> str:
-    """Where to send the request. Raises ElsewhereError when it has been sent on often enough."""
+    """Where to forward the request. Raises ElsewhereError when it was forwarded too often."""
     query = dict(request.query_params)
     forward = query.get("forward")
     if forward == "false":
@@ -156,7 +157,7 @@ def _next_hop(request: Request, base: str) -> str:
 
 
 async def _in_thread(ask: Callable[[], T]) -> T:
-    """What it returns or raises. The thread is its own: one that hangs keeps neither others nor the end waiting."""
+    """Its result or error. The thread is its own: one that hangs blocks neither other requests nor the end."""
     loop = asyncio.get_running_loop()
     answered: asyncio.Future[T] = loop.create_future()
 

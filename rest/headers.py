@@ -1,4 +1,4 @@
-"""response.http.headers.config: headers that every answer carries.
+"""response.http.headers.config: headers of every response.
 
     add X-Frame-Options: DENY, "set Cache-Control: no-cache, no-store", addDate Expires: 3600000
 
@@ -34,7 +34,7 @@ class HeaderRule:
     value: str
 
     def apply(self, headers: MutableHeaders) -> None:
-        """Put it into an answer."""
+        """Apply it to a response."""
         value = self.value
         if self.action.endswith("Date"):
             value = formatdate(time.time() + int(value) / 1000, usegmt=True)
@@ -45,7 +45,7 @@ class HeaderRule:
 
 
 def parse_rules(text: str) -> list[HeaderRule]:
-    """The rules that the key holds. Raises ConfigError."""
+    """Parse the value of the key. Raises ConfigError."""
     if not text.strip():
         return []
     found = []
@@ -61,7 +61,7 @@ def parse_rules(text: str) -> list[HeaderRule]:
 
 
 class ResponseHeaders:
-    """Adds headers to every answer of an app."""
+    """Adds headers to every response of an app."""
 
     def __init__(self, app: ASGIApp, rules: Sequence[HeaderRule]) -> None:
         self._app = app

@@ -1,4 +1,4 @@
-"""What workers ask of each other, in distributed mode: each request is signed with the group's key."""
+"""Requests between workers, in distributed mode: each is signed with the group's key."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ router = APIRouter(
 
 @router.post("/tasks", **describe(body=list[dict[str, str]], errors=(400, 403, 404, 409)))
 async def put_task_configs(connector: ConnectorName, request: Request, api: ApiDep, workers: _Signed) -> Response:
-    """A follower's connector cut its work. Signed with the group's key."""
+    """A follower's connector has new task configurations. Signed with the group's key."""
     await api.result(workers.put_task_configs(connector, await request.body(), request.headers))
     return Response(status_code=204)
 

@@ -1,4 +1,4 @@
-"""/admin/loggers: which lines are logged, changed while the worker runs (KIP-495, KIP-976)."""
+"""/admin/loggers: levels of loggers, changed while the worker runs (KIP-495, KIP-976)."""
 
 from __future__ import annotations
 

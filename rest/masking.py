@@ -1,7 +1,7 @@
-"""Hides what is secret in configurations that are read, and puts it back into those that are written.
+"""Masks secrets in configurations that are read, and restores them in those that are written.
 
-What is secret says `connect.herder.secret_keys`. Whoever writes back what was read changes nothing: a value that is
-shown stands for the stored one, as long as it is still a secret where it is written.
+`connect.herder.secret_keys` decides what is secret. Writing back what was read changes nothing: a mask stands for the
+stored value, as long as it is still a secret where it is written.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from rest.security.roles import Role
 
 
 class _Described(msgspec.Struct):
-    """Of a connector's description."""
+    """From a connector's description."""
 
     name: str
     config: dict[str, str]
 
 
 class _Shown(NamedTuple):
-    """What was shown of a configuration while so many secrets were known."""
+    """The masked form of a configuration, while this number of secrets was known."""
 
     config: dict[str, str]
     shown: dict[str, str]
@@ -40,12 +40,12 @@ _REMEMBERED = 10_000
 
 
 class Masks:
-    """Used from one event loop.
+    """For one event loop.
 
     Args:
-        herder: tells what plug-ins declare.
+        herder: knows what plug-ins declare.
         enabled: rest.mask.secrets; without it all is shown as it was written, as in Kafka Connect.
-        access: who may read secrets although they are masked, and who may not although they are not: whoever may not
+        access: who may read secrets although they are masked, and who may not although they are not: a user who may not
             change a connector sees none of its secrets in any case.
     """
 
@@ -57,7 +57,7 @@ class Masks:
         self._declared: dict[tuple[str, str | None], asyncio.Future[Declared]] = {}
 
     async def shown(self, config: Mapping[str, str], connector: str, task: int | None = None) -> dict[str, str]:
-        """A configuration, of a connector or of a task of it, as it may be read."""
+        """A configuration, of a connector or of a task of it, masked for the caller."""
         # A task's may hold what config providers gave: that is nobody's who may read what the user wrote.
         granted = task is None and self._access.reads_secrets(connector)
         if (granted or not self._enabled) and self._access.may(Role.EDITOR, connector):
@@ -73,7 +73,7 @@ class Masks:
         return dict(shown)
 
     async def in_answer(self, body: bytes) -> bytes:
-        """The description of a connector that another worker gave, as it may be read; any other answer as it is."""
+        """Another worker's description of a connector, masked for the caller; any other response as it is."""
         try:
             answer = msgspec.json.decode(body, type=_Described)
         except msgspec.DecodeError:
@@ -86,14 +86,14 @@ class Masks:
     async def written(
         self, name: str, config: Mapping[str, str | None], *, part: bool = False, refuse: bool = True
     ) -> dict[str, str | None]:
-        """A configuration with what is stored in the place of what is shown of it.
+        """A configuration with stored values in place of their masks.
 
         Args:
-            part: it is a part of one, of which the rest stays; None is a key that goes.
-            refuse: without it a mask that stands for nothing stays.
+            part: it is a part of one, of which the rest stays; None is a key to remove.
+            refuse: without it a mask without a stored value stays.
 
         Raises:
-            ApiError: there is a mask that stands for nothing.
+            ApiError: a mask has no stored value.
         """
         masks = {key: value for key, value in config.items() if value and MASK in value}
         if not self._enabled or not (masks or part):
@@ -128,7 +128,7 @@ class Masks:
         return together(zip(plugins, found, strict=True)).shown(config)
 
     async def _of(self, name: str, version: str | None) -> Declared:
-        """Asked once for each plug-in."""
+        """Cached: asked once for each plug-in."""
         asked = self._declared.get((name, version))
         if asked is None:
             if len(self._declared) >= _REMEMBERED:
@@ -146,12 +146,12 @@ class Masks:
 
 
 def _wrong(key: str, written: str, stored: str | None, now: str) -> str | None:
-    """Why a mask does not stand for the stored value; None if it does.
+    """Why a mask cannot stand for the stored value; None if it can.
 
     Args:
         written: the value with the mask.
-        stored: the value that it is shown for; None if there is none.
-        now: what would be shown of the stored value under the configuration that is written.
+        stored: the value behind the mask; None if there is none.
+        now: the stored value masked under the configuration that is written.
     """
     holds = f'The value of "{key}" holds {MASK}'
     itself = "Write the secret itself, or a variable of a config provider."

@@ -1,4 +1,4 @@
-"""/metrics, for Prometheus; what GET /connectors?expand=metrics says, of all workers; and how long requests take."""
+"""/metrics, for Prometheus; GET /connectors?expand=metrics, of all workers; and the duration of requests."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _PAGE: Final[dict[str, Any]] = {"description": "Prometheus's text format.", "con
 
 @router.get("/metrics", response_class=Response, responses={200: _PAGE})
 async def metrics(api: ApiDep) -> Response:
-    """What is measured on this worker, for Prometheus."""
+    """Metrics of this worker, for Prometheus."""
     # It reads files under /proc for each task.
     page = await asyncio.to_thread(api.herder.metrics().page)
     return Response(page, media_type=CONTENT_TYPE)
@@ -41,10 +41,11 @@ async def metrics(api: ApiDep) -> Response:
 async def of_all(
     api: Api, request: Request, names: Iterable[str], *, ask_others: bool
 ) -> dict[str, ConnectorMetricsInfo]:
-    """What is measured of connectors, by name, on this worker and on the others that run parts of them.
+    """Metrics of connectors, by name, on this worker and on the others that run parts of them.
 
-    The others are asked side by side; one that has no answer in two seconds, or is a worker of Java, is named. Without
-    `ask_others` only what this worker knows itself.
+    The others are asked in parallel; one that does not answer within two seconds, or is a Java worker, is named.
+    Without
+    `ask_others` only this worker's own.
     """
     here = api.herder.metrics().worker_id
     found = {name: _here(api.herder, name, here) for name in names}
@@ -70,7 +71,7 @@ def _here(herder: Herder, name: str, worker: str) -> ConnectorMetricsInfo:
 
 
 def _workers(herder: Herder, name: str) -> set[str]:
-    """Those that run a part of a connector, as far as its states tell."""
+    """The workers that run a part of a connector, by its states."""
     try:
         state = herder.status(name)
     except NotFoundError:
@@ -79,7 +80,7 @@ def _workers(herder: Herder, name: str) -> set[str]:
 
 
 async def _ask(api: Api, request: Request, worker: str) -> dict[str, ExpandedConnector] | str:
-    """What another worker answers, or why it does not."""
+    """Another worker's response, or why there is none."""
     asked = api.forwarding.ask(request, worker, "/connectors?expand=metrics&forward=false", _PEER_S)
     try:
         return _decoder.decode(await asyncio.wait_for(asked, _PEER_S + 0.5))
@@ -109,7 +110,7 @@ def _shown(figures: Any) -> Figures:
 
 
 class TimedRequests:
-    """Measures how long requests take, by the route that took them: an ASGI application around all others."""
+    """Measures the duration of requests, by their route: an ASGI application around all others."""
 
     def __init__(self, app: ASGIApp, registry: Registry) -> None:
         self._app = app
@@ -142,7 +143,7 @@ _METHODS: Final = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 
 
 class NotedRoute:
-    """Notes for `TimedRequests` which route took a request: an ASGI application right around FastAPI's."""
+    """Notes for `TimedRequests` the route of a request: an ASGI application directly around FastAPI's."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

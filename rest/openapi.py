@@ -56,7 +56,7 @@ def describe(app: FastAPI) -> dict[str, Any]:
 
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """What stands in an address is never null: a parameter that may be left out is described by what it may be."""
+    """A parameter of a path is never null: describe an optional one by its type alone."""
     kinds: list[dict[str, Any]] = [kind for kind in schema.get("anyOf", []) if kind != {"type": "null"}]
     if len(kinds) != 1:
         return schema

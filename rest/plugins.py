@@ -1,4 +1,4 @@
-"""/connector-plugins: what is installed, what may be configured, and whether a configuration is right."""
+"""/connector-plugins: what is installed, its settings, and validation of configurations."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ async def config(
     api: ApiDep,
     version: Annotated[str | None, Query(description="A version, a range, or latest (KIP-891).")] = None,
 ) -> Response:
-    """What may be written into a plug-in's configuration (KIP-769)."""
+    """The settings of a plug-in (KIP-769)."""
     found = await api.result(api.herder.plugin_settings(plugin, version))
     return json_answer([ConfigKey.of(key) for key in found])
 
 
 @router.put("/{plugin}/config/validate", **describe(ConfigInfos, body=dict[str, Written | None], errors=(400,)))
 async def validate(plugin: PluginName, request: Request, api: ApiDep) -> Response:
-    """Check a connector's configuration, key by key. Wrong values are no error of the request."""
+    """Validate a connector's configuration, key by key. Wrong values are no error of the request."""
     written = await bodies.config(request)
     named = written.setdefault("connector.class", plugin)
     if named is not None and not _same(api, named, plugin):

@@ -33,21 +33,21 @@ async def server_info(api: ApiDep) -> Response:
 
 @router.get("/health", **describe(HealthInfo, success="It works.", also=_NO_HEALTH))
 async def health(api: ApiDep) -> Response:
-    """Whether the worker has started up and works (KIP-1017), whatever is away."""
+    """Whether the worker has started and works (KIP-1017), whatever is unavailable outside."""
     found = api.herder.health()
     return _answer(api, found, _STATUS[found.status])
 
 
 @router.get("/health/live", **describe(HealthInfo, success="It works, or starts.", also=_NOT_ALIVE))
 async def live(api: ApiDep) -> Response:
-    """Whether the worker is to be left alone. Brokers and databases that are away never make this fail."""
+    """Whether the worker need not be restarted. Unavailable brokers and databases never make this fail."""
     found = api.herder.health()
     return _answer(api, found, 500 if found.status == "unhealthy" else 200)
 
 
 @router.get("/health/ready", **describe(HealthInfo, success="It can serve requests.", also=_NOT_READY))
 async def ready(api: ApiDep) -> Response:
-    """Whether the worker can do what it is asked to, and what it waits for."""
+    """Whether the worker can serve requests, and what it waits for."""
     found = api.herder.readiness()
     return _answer(api, found, _STATUS[found.status])
 
@@ -59,10 +59,10 @@ def _answer(api: Api, found: Health, status: int) -> Response:
 
 
 class StartingUp:
-    """Answers 503 to all but questions for the worker's health until it has started.
+    """Answers 503 to all requests except health checks until the worker has started.
 
     Args:
-        app: answers then.
+        app: answers after that.
         started: whether it has.
     """
 

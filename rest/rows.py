@@ -1,4 +1,4 @@
-"""Tells of what happens many times in a row in few lines, so that nobody fills a log by asking again and again."""
+"""Logs repeated events in few lines, so that no client can fill a log by repeating a request."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _AGAIN_S: Final = 60.0
 
 
 class Row:
-    """One such thing. Told when it begins, once a minute while it goes on, and with the count when it is over.
+    """One kind of event. Logged when it begins, once a minute while it continues, and with the count when it is over.
 
     Args:
-        begins: what is said then, with the names of details in braces.
-        ends: what is said then, before the count.
+        begins: the first message, with the names of details in braces.
+        ends: the last message, before the count.
     """
 
     def __init__(self, begins: str, ends: str) -> None:

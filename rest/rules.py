@@ -1,6 +1,7 @@
-"""The rules of HTTP that Kafka Connect's server goes by, before a resource is asked.
+"""The HTTP rules of Kafka Connect's server, applied before a resource is called.
 
-An unknown path is 404, a wrong method 405, a body that is not JSON 415, a client that takes no JSON 406; OPTIONS lists
+An unknown path is 404, a wrong method 405, a body that is not JSON 415, a client that accepts no JSON 406; OPTIONS
+lists
 the methods, HEAD answers as GET does, a slash at the end changes nothing. A slash inside a connector's name, written
 %2F, stays part of it; Kafka Connect refuses that.
 """
@@ -31,11 +32,11 @@ class _Path:
 
 
 class ConnectRules:
-    """Applies the rules to the paths of these routes, and lets everything else pass.
+    """Applies the rules to the paths of these routes, and passes everything else on.
 
     Args:
-        app: what answers.
-        routes: a route with a requestBody in its `openapi_extra` takes JSON.
+        app: the application behind.
+        routes: a route with a requestBody in its `openapi_extra` expects JSON.
     """
 
     def __init__(self, app: ASGIApp, routes: Iterable[APIRoute]) -> None:
@@ -70,7 +71,7 @@ def routed_path(scope: Scope) -> str:
 
 
 def _refusal(path: _Path, scope: MutableMapping[str, Any]) -> Response | None:
-    """What to answer in place of the resource, None when it may be asked."""
+    """The response instead of the resource's, None when it may be called."""
     method = scope["method"]
     if method == "OPTIONS":
         allowed = ", ".join(sorted(path.methods))

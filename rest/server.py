@@ -1,7 +1,7 @@
-"""Serves the REST interface from a thread of the worker, on all of its listeners.
+"""Serves the REST interface on a thread of the worker, on all of its listeners.
 
-Addresses are taken at once, so that a port that is in use is said before anything starts, and whoever connects early
-waits instead of being refused. The rest comes up behind the connectors.
+Addresses are bound at once, so that a port in use is reported before anything starts, and early clients wait instead of
+being refused. The rest comes up after the connectors.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ class RestServer:
     Args:
         sites: see `Site`.
         raw: the worker's properties, for TLS.
-        make_app: makes the application with these parts; called in the server's thread.
-        request: how many seconds a client has to send a request.
+        make_app: creates the application with these parts; called on the server's thread.
+        request: seconds that a client has to send a request.
     """
 
     def __init__(
@@ -75,24 +75,24 @@ class RestServer:
         self._error: Exception | None = None
 
     def start(self) -> None:
-        """Begin. Returns at once."""
+        """Start. Returns at once."""
         self._thread.start()
 
     def wait(self, timeout: float) -> bool:
-        """Wait until requests are answered. Returns whether they are. Raises what kept it from starting."""
+        """Wait until requests are answered. Returns whether they are. Raises the error that prevents it."""
         started = self._started.wait(timeout)
         if self._error is not None:
             raise self._error
         return started
 
     def close(self) -> None:
-        """Take no more requests. Those under way go on."""
+        """Accept no more requests. Running ones continue."""
         self._stopping = True
         for server in self._servers:
             server.end()
 
     def stop(self, graceful: float) -> None:
-        """Take no more requests, and let those under way end within this many seconds."""
+        """Accept no more requests, and let running ones end within this many seconds."""
         self.close()
         if self._thread.ident is None:
             self._close_sockets()
@@ -167,9 +167,9 @@ class RestServer:
 
 
 class _Server(uvicorn.Server):
-    """Takes connections in our way, and looks up once a second.
+    """Accepts connections by `rest.connections`, and wakes up once a second.
 
-    Uvicorn's own does ten times, which was a third of what an idle worker costs.
+    Uvicorn's own does ten times, which was a third of the CPU of an idle worker.
     """
 
     def __init__(self, config: uvicorn.Config, sockets: Sequence[socket.socket], connections: Connections) -> None:
@@ -180,7 +180,7 @@ class _Server(uvicorn.Server):
         self._ending = asyncio.Event()
 
     def end(self) -> None:
-        """Take no more requests. From any thread."""
+        """Accept no more requests. Thread-safe."""
         self.should_exit = True
         if self._loop is not None:
             with contextlib.suppress(RuntimeError):  # it has ended
@@ -200,16 +200,17 @@ class _Server(uvicorn.Server):
             each.close()
 
     def _protocol(self) -> asyncio.Protocol:
-        """What serves one connection, made as uvicorn makes it."""
+        """The protocol of one connection, created as uvicorn creates it."""
         make = cast("Callable[..., asyncio.Protocol]", self.config.http_protocol_class)
         return make(config=self.config, server_state=self.server_state, app_state=self.lifespan.state)
 
 
 class _Framing:
-    """Refuses requests that two readers may cut in two ways: 400, and the connection is closed.
+    """Refuses requests that two readers may split in two ways: 400, and the connection is closed.
 
-    Proxies and workers have to agree where a request ends. With Transfer-Encoding and Content-Length a proxy may go by
-    the one and the worker by the other; what is left over is then read as the next request, of somebody else. HTTP/1.0
+    Proxies and workers have to agree where a request ends. With Transfer-Encoding and Content-Length a proxy may use
+    the
+    one and the worker the other; the rest is then read as the next request, of another user. HTTP/1.0
     knows no Transfer-Encoding. https://www.rfc-editor.org/rfc/rfc9112#section-6.1
     """
 

@@ -1,4 +1,4 @@
-"""/connectors/{connector}: how a connector and its tasks are; paused, resumed, stopped, restarted; its lag.
+"""/connectors/{connector}: status of a connector and its tasks; pause, resume, stop, restart; its lag.
 
 The lag is not in Kafka; after Burrow.
 """
@@ -57,13 +57,13 @@ Stalled = Annotated[bool, Depends(_stalled)]
 
 @router.get("/status", **describe(ConnectorStatusInfo, errors=(400, 404)))
 async def status(connector: ConnectorName, api: ApiDep, stalled: Stalled) -> Response:
-    """How a connector and its tasks are."""
+    """The status of a connector and its tasks."""
     return json_answer(ConnectorStatusInfo.of(api.herder.status(connector), stalled=stalled))
 
 
 @router.put("/pause", dependencies=[AT_LEADER], **describe(status=202, errors=(404, 409), success="It will be paused."))
 async def pause(connector: ConnectorName, api: ApiDep) -> Response:
-    """Let a connector move nothing, but keep its tasks."""
+    """Stop a connector from moving records, but keep its tasks."""
     await api.result(api.herder.pause(connector))
     return Response(status_code=202)
 
@@ -72,7 +72,7 @@ async def pause(connector: ConnectorName, api: ApiDep) -> Response:
     "/resume", dependencies=[AT_LEADER], **describe(status=202, errors=(404, 409), success="It will be resumed.")
 )
 async def resume(connector: ConnectorName, api: ApiDep) -> Response:
-    """Let a connector go on that is paused or stopped."""
+    """Let a paused or stopped connector continue."""
     await api.result(api.herder.resume(connector))
     return Response(status_code=202)
 
@@ -100,7 +100,7 @@ async def _restart(
         str | None, Query(alias="onlyFailed", description="true: only what FAILED.", json_schema_extra=BOOLEAN)
     ] = None,
 ) -> _Restart:
-    """Of several parts the leader tells all workers; the connector alone is restarted where it runs."""
+    """The leader announces a restart of several parts to all workers; the connector alone restarts where it runs."""
     wanted = _Restart(flag(include_tasks), flag(only_failed))
     if any(wanted):
         await api.forwarding.to_leader(request)
@@ -127,7 +127,7 @@ async def restart(connector: ConnectorName, api: ApiDep, wanted: Annotated[_Rest
 
 @router.get("/restarts", **describe(Restarts, errors=(404,)))
 async def restarts(connector: ConnectorName, api: ApiDep) -> Response:
-    """Whether what FAILED is restarted by itself, and when."""
+    """The automatic restarts of what FAILED."""
     return json_answer(Restarts.of(api.herder.status(connector)))
 
 
@@ -142,7 +142,7 @@ async def tasks(connector: ConnectorName, api: ApiDep) -> Response:
 
 @router.get("/tasks/{task}/status", **describe(TaskStateInfo, errors=(400, 404)))
 async def task_status(connector: ConnectorName, task: TaskNumber, api: ApiDep, stalled: Stalled) -> Response:
-    """How a task is."""
+    """The status of a task."""
     try:
         found = next((status for status in api.herder.status(connector).tasks if status.task == task), None)
     except NotFoundError:
@@ -181,7 +181,7 @@ async def get_lag(
 
 
 def _other_owner(api: Api, connector: str) -> str | None:
-    """The worker that looks at the lag all the time, where it is another one than this."""
+    """The worker that measures the lag continuously, if it is not this one."""
     try:
         worker = api.herder.status(connector).connector.worker_id
     except NotFoundError:
@@ -190,7 +190,7 @@ def _other_owner(api: Api, connector: str) -> str | None:
 
 
 async def _ask(api: Api, request: Request, worker: str, connector: str) -> ConnectorLagInfo | None:
-    """What the owner says. None when it does not: it is gone, or one of Java; then this worker looks itself."""
+    """The owner's response. None without one: it is gone, or a Java worker; then this worker measures itself."""
     path = f"/connectors/{quote(connector, safe='')}/lag?forward=false"
     try:
         return _lag_info.decode(await api.forwarding.ask(request, worker, path, _PEER_S))

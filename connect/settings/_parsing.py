@@ -1,4 +1,4 @@
-"""What users write as values of each type: a parser gives the typed value, None for None, or raises ConfigError."""
+"""Parsers of users' values for each type: they return the typed value, None for None, or raise ConfigError."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ BLANKS: Final = "".join(map(chr, range(33)))
 
 
 def boolean(name: str, raw: Any) -> bool | None:
-    """One of the words true and false, in whatever case."""
+    """One of the words true and false, case-insensitive."""
     if raw is None or isinstance(raw, bool):
         return raw
     word = str(raw).strip(BLANKS).lower()
@@ -22,7 +22,7 @@ def boolean(name: str, raw: Any) -> bool | None:
 
 
 def whole(bits: int) -> Callable[[str, Any], int | None]:
-    """A parser of whole numbers of so many bits."""
+    """A parser of whole numbers of this many bits."""
     low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
 
     def parse(name: str, raw: Any) -> int | None:

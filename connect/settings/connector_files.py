@@ -1,12 +1,12 @@
 """Connector files of standalone mode, with the line of every key: .properties, or JSON in three forms.
 
     {"name": "orders", "topics": "a"}                                           the settings alone
-    {"name": "orders", "config": {"topics": "a"}, "initial_state": "PAUSED"}    what POST /connectors takes
-    {"name": "orders", "config": {"topics": "a"}, "tasks": [], "type": "sink"}  what GET /connectors/orders answers
+    {"name": "orders", "config": {"topics": "a"}, "initial_state": "PAUSED"}    the body of POST /connectors
+    {"name": "orders", "config": {"topics": "a"}, "tasks": [], "type": "sink"}  the response of GET /connectors/orders
 
 As in Kafka the content decides, not the ending of the file's name, and unknown fields beside "config" are tolerated.
-Where Kafka says only that "name" is missing, we say what is wrong with the JSON. What follows the first JSON object is
-refused; Kafka ignores it. A key with the value null is not set.
+Where Kafka says only that "name" is missing, the error here says what is wrong with the JSON. Text after the first JSON
+object is refused; Kafka ignores it. A key with the value null is not set.
 
 https://cwiki.apache.org/confluence/display/KAFKA/KIP-980
 """
@@ -33,7 +33,7 @@ class ConnectorFileError(ConfigFileError):
 
 @dataclass(frozen=True)
 class ConnectorFile:
-    """What one file says about one connector.
+    """The connector that one file describes.
 
     `config` holds `name` too. All its values are strings, as in Kafka Connect: 3 is "3", true "true", 1.50 "1.50".
     """

@@ -378,7 +378,7 @@ SINK: Final = (
 
 
 def creation_groups(config: Mapping[str, Any]) -> list[str]:
-    """The groups of `topic.creation.groups` in their order, then `default`, which always is and always is the last."""
+    """The groups of `topic.creation.groups` in their order, then `default`, which always exists, as the last."""
     written = comma_separated(str(config.get("topic.creation.groups") or ""))
     return [*dict.fromkeys(name for name in written if name != "default"), "default"]
 
@@ -386,7 +386,7 @@ def creation_groups(config: Mapping[str, Any]) -> list[str]:
 def topic_creation(config: Mapping[str, Any]) -> Definition:
     """The keys topic.creation.<group>.* of a source connector (KIP-158); none as long as it uses none of them.
 
-    As in Java the patterns of the default group are not looked at: it is for all topics that no other group is for.
+    As in Java the patterns of the default group are ignored: it is for all topics of no other group.
     """
     if not any(key.startswith("topic.creation.") for key in config):
         return Definition()
@@ -439,7 +439,7 @@ def topic_creation(config: Mapping[str, Any]) -> Definition:
 
 
 def topic_creation_doubts(config: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What works in keys topic.creation.*, but not as it was probably meant: key and message."""
+    """Keys topic.creation.* that work, but probably not as intended: key and message."""
     listed = comma_separated(str(config.get("topic.creation.groups") or ""))
     groups = creation_groups(config)
     doubts = [
@@ -461,7 +461,7 @@ def topic_creation_doubts(config: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def topics_at_fault(config: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What is wrong with `topics`, `topics.regex` and the dead letter topic taken together: key and message."""
+    """Errors of `topics`, `topics.regex` and the dead letter topic taken together: key and message."""
     topics = comma_separated(str(config.get("topics") or ""))
     pattern = str(config.get("topics.regex") or "").strip()
     dead = str(config.get(DEAD_LETTER_TOPIC) or "").strip()

@@ -1,4 +1,4 @@
-"""What a configuration may hold: settings, with what a form needs to show them and what others call them.
+"""The settings of a configuration, with what a form needs to show them and their names in other projects.
 
 The model of Kafka's `ConfigDef` (KIP-26, KIP-769). A plug-in declares its settings once; parsing, validation,
 documentation pages and forms come from the declaration:
@@ -10,8 +10,9 @@ documentation pages and forms come from the declaration:
     config = SETTINGS.parse({"topic": "lines"})
     config["batch.size"]  # 2000
 
-`connect.settings.options` has them as a class with typed attributes. What others call these keys, and which of theirs
-do nothing, is declared as well: see `connect.settings.other_keys`.
+`connect.settings.options` has them as a class with typed attributes. Names of these keys in other projects, and their
+keys
+without effect here, are declared as well: see `connect.settings.other_keys`.
 """
 
 from __future__ import annotations
@@ -28,15 +29,15 @@ from connect.settings.setting import Kind, Setting
 
 @dataclass(slots=True)
 class ConfigValue:
-    """What validation found out about one key.
+    """The validation of one key.
 
     Attributes:
         name: the key.
         value: as text, None when there is none; a secret's is masked.
-        errors: one sentence each; empty when all is well.
+        errors: one sentence each; empty without errors.
         recommended: values to offer.
         visible: whether the setting matters, given the others.
-        warnings: one sentence each, about what will not be as the user may think.
+        warnings: one sentence each, about what may not be as intended.
     """
 
     name: str
@@ -48,7 +49,7 @@ class ConfigValue:
 
 
 class Config(Mapping[str, Any]):
-    """Parsed values by key. `raw` is what the user wrote, under our names too where it was another project's."""
+    """Parsed values by key. `raw` is what the user wrote, with this project's names beside those of others."""
 
     __slots__ = ("_values", "raw")
 
@@ -66,14 +67,14 @@ class Config(Mapping[str, Any]):
         return len(self._values)
 
     def prefixed(self, prefix: str) -> dict[str, Any]:
-        """What the user wrote under keys that start with the prefix, without it."""
+        """The user's keys that start with the prefix, without it."""
         return prefixed(self.raw, prefix)
 
 
 class Definition:
     """A set of settings.
 
-    Keys it does not know are let through untouched, as in Kafka: converters and plug-ins share maps.
+    Unknown keys are passed on untouched, as in Kafka: converters and plug-ins share maps.
 
     Attributes:
         others: keys of other projects that mean one of the settings, or nothing here.
@@ -103,9 +104,9 @@ class Definition:
         return self._settings[name]
 
     def __or__(self, other: Definition) -> Definition:
-        """These settings and the other's, with others' keys for them; the other's win where both have a key.
+        """The union; for keys of both the other's settings win, and so do its names of other projects.
 
-        What is a setting of one is not an alias of the other.
+        A setting of one is not an alias of the other.
         """
         both = self._settings | other._settings
         return Definition(both.values(), (self.others | other.others).without(both))
@@ -120,27 +121,27 @@ class Definition:
         aliases: Mapping[str, str | Alias] | None = None,
         without_effect: Mapping[str, str | WithoutEffect] | None = None,
     ) -> Definition:
-        """The same settings with more that is known of others' keys. Arguments and errors as for `define`."""
+        """The same settings with more names of other projects. Arguments and errors as for `define`."""
         return Definition(self, self.others | OtherKeys(aliases, without_effect))
 
     def knows(self, key: str) -> bool:
-        """Whether a key is one of the settings, or one of others' that is understood or explained."""
+        """Whether a key is one of the settings, or a known key of another project."""
         return key in self._settings or key in self.others
 
     def named(self, raw: Mapping[str, Any]) -> Mapping[str, Any]:
-        """A configuration with the settings' own names beside what others call them.
+        """A configuration with the settings' own names beside those of other projects.
 
-        `parse` and `validate` do that themselves; this is for who reads a configuration without them.
+        `parse` and `validate` do that themselves; this is for code that reads a configuration without them.
         """
         return self.others.named(raw)
 
     def remarks(self, raw: Mapping[str, Any]) -> list[tuple[str, str]]:
-        """Keys of a configuration that do nothing here, and a sentence about each that goes on after its name."""
+        """Keys of a configuration that do nothing here, and a clause about each that follows its name."""
         whys = ((key, self.others.without_effect_of(key, self._settings)) for key in raw)
         return [(key, f"has no effect: {why.why}.") for key, why in whys if why and why.is_meant_by(raw[key])]
 
     def written_as(self, name: str, raw: Mapping[str, Any]) -> str:
-        """The key that a setting's value stands under in a configuration: its name, unless it is only another's."""
+        """The key under which a setting's value stands in a configuration: its name, unless only an alias is there."""
         if raw.get(name):
             return name
         aliases = (other for other, alias in self.others.aliases.items() if alias.key == name and raw.get(other))
@@ -160,12 +161,13 @@ class Definition:
         raw: Mapping[str, Any],
         contradictions: Callable[[Mapping[str, Any]], Iterable[tuple[str, str]]] | None = None,
     ) -> list[ConfigValue]:
-        """Find out about every declared key at once. Never raises, whatever a user wrote or a validator does.
+        """Validate every declared key. Never raises, whatever a user wrote or a validator does.
 
         Args:
             raw: as it is written.
-            contradictions: from the values by key, without those that are wrong, to the keys that contradict others,
-                with what to do about each.
+            contradictions: from the values by key, without wrong ones, to the keys that contradict others, with what to
+                do
+                about each.
         """
         raw = self.named(raw)
         values: dict[str, Any] = {}
@@ -201,12 +203,13 @@ def define(
     aliases: Mapping[str, str | Alias] | None = None,
     without_effect: Mapping[str, str | WithoutEffect] | None = None,
 ) -> Definition:
-    """Declare settings, in the order in which forms and pages show them, and what is known of others' keys.
+    """Declare settings, in the order of forms and pages, and keys of other projects.
 
     Args:
-        aliases: what others call a setting: the setting's name, or an `Alias` where values are called differently too.
-        without_effect: why a key of others does nothing here, or a `WithoutEffect`. A key that ends with `*` stands for
-            all that begin as it does. It may be one of the settings: then forms show it, too.
+        aliases: other projects' names of settings: the setting's name, or an `Alias` where values differ too.
+        without_effect: why a key of another project does nothing here, or a `WithoutEffect`. A key that ends with `*`
+            stands
+            for all that begin with it. It may be one of the settings: then forms show it, too.
 
     Raises:
         ValueError: a setting is declared twice, or an alias is a setting itself or of none.
@@ -215,7 +218,7 @@ def define(
 
 
 def text(value: Any) -> str | None:
-    """A typed value as a file or the REST API writes it: `true`, `a,b`; a secret is masked, None is None."""
+    """A typed value as files and the REST API write it: `true`, `a,b`; a secret is masked, None is None."""
     if value is None:
         return None
     if isinstance(value, bool):

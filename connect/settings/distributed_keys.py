@@ -1,4 +1,4 @@
-"""The keys that only a distributed worker has: its group, its topics, its signed requests, its own client.
+"""The keys of distributed workers only: the group, the topics, signed requests, the group's client.
 
 https://kafka.apache.org/documentation/#connectconfigs
 """
@@ -55,7 +55,7 @@ CLIENT: Final = define(
 
 
 def _topic(what: str, count: int | None, doc: str) -> Definition:
-    """A topic of the worker's own; `config` has always one partition."""
+    """A topic of the workers; `config` always has one partition."""
     name = f"{what}.storage"
     topic = String(f"{name}.topic", importance="HIGH", validator=topic_name, doc=doc)
     factor = Short(

@@ -1,6 +1,6 @@
-"""The keys for records that fail which only this runtime has: retry topics, and `errors.put.tolerance`.
+"""The keys for failed records that only this runtime has: retry topics, and `errors.put.tolerance`.
 
-A Java worker takes no notice of them.
+A Java worker ignores them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def duration_ms(text: str) -> int:
     """A tier such as ``500ms``, ``5s``, ``1m``, ``2h``, ``1d`` in milliseconds.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is not a tier.
     """
     found = _DURATION.fullmatch(text.strip())
     if found is None:

@@ -1,7 +1,7 @@
-r"""Regular expressions that users wrote for Java, for Python's `re`.
+r"""Translates regular expressions that users wrote for Java to Python's `re`.
 
-What both spell alike goes through. What Java spells differently is rewritten: flags in the middle, which hold to the
-end of their group, named groups, ``\p{Alpha}``, ``\Q...\E``, ``\h``. What would mean something else here without a word
+What both spell alike is kept. What Java spells differently is rewritten: flags in the middle, which hold to the
+end of their group, named groups, ``\p{Alpha}``, ``\Q...\E``, ``\h``. What would silently mean something else here
 (classes within classes, ``&&``) is refused. As in Java ``\w``, ``\d`` and ``(?i)`` are about ASCII.
 
 https://docs.oracle.com/en/java/javase/17/docs/api/java.base/java/util/regex/Pattern.html
@@ -48,10 +48,10 @@ _QUANTIFIER = re.compile(r"([*+?]|\{\d+(?:,\d*)?\})([+?]?)")
 
 
 def java_regex(pattern: str) -> re.Pattern[str]:
-    """Compile a pattern that means here what it means in Java.
+    """Compile a pattern with its meaning in Java.
 
     Raises:
-        ValueError: it is broken, or cannot be said here. The message is one line and holds the pattern.
+        ValueError: it is invalid, or has no equivalent. The message is one line and holds the pattern.
     """
     try:
         return re.compile(_Translation(pattern).text(), re.ASCII)
@@ -135,7 +135,7 @@ class _Translation:
         return f"(?{on}{'-' if off else ''}{off}:"
 
     def _switch(self, on: str, off: str) -> str:
-        """From here on. Returns what to write: the group before ends, one with the flags of both begins."""
+        """The flags hold from here on. Returns what to write: the end of a group, and one with both flags."""
         before, (was_on, was_off) = self._flags[-1], self._flags[-1] or ("", "")
         self._flags[-1] = (
             "".join(sorted(set(was_on) - set(off) | set(on))),

@@ -1,7 +1,8 @@
-"""How much a connector's configuration may hold: what comes from outside is bounded before anybody works on it.
+"""The maximum size of a connector's configuration: what comes from outside is bounded before it is processed.
 
-A record of the config topic holds all of it, and brokers take one megabyte unless they are told otherwise. What stands
-in the topic already, as Java's workers wrote it, is run as it is: the limits are for changes.
+A record of the config topic holds all of it, and brokers accept one megabyte by default. What is in the topic already,
+as
+Java's workers wrote it, is run as it is: the limits are for changes.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _SHOWN = 40  # characters of a key that is too long
 
 
 def excess(config: Mapping[str, str | None]) -> list[tuple[str, str]]:
-    """What is too much in a configuration: keys, shortened where they are too long, with what to do about each."""
+    """What exceeds the limits in a configuration: keys, shortened if they are too long, with what to do."""
     found: list[tuple[str, str]] = []
     size = 0
     for key, value in config.items():
@@ -40,5 +41,5 @@ def excess(config: Mapping[str, str | None]) -> list[tuple[str, str]]:
 
 
 def within_limits(config: Mapping[str, str]) -> dict[str, str]:
-    """The part of a configuration that one may look at: without keys and values that are too long."""
+    """The part of a configuration that may be processed: without keys and values that are too long."""
     return {key: value for key, value in config.items() if len(key) <= LONGEST_KEY and len(value) <= LONGEST_VALUE}

@@ -1,4 +1,4 @@
-"""The keys of a worker's file for what it measures: Kafka Connect's, and ours for Prometheus and for lag."""
+"""The keys of a worker's metrics: Kafka Connect's, and those for Prometheus and for lag."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _names(word: str) -> Literal["jmx", "short"]:
 
 
 class MetricsOptions(Options):
-    """What a worker measures, and how it shows that. Times are in seconds."""
+    """What a worker measures, and where it shows that. Times are in seconds."""
 
     reporters = List(
         "metric.reporters",

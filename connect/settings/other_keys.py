@@ -1,7 +1,8 @@
-"""Keys of other projects' connectors: those that are another name of a setting, and those that do nothing here.
+"""Keys of other projects' connectors: other names of settings, and keys that do nothing here.
 
-A configuration that somebody brings along is to work, or to say what of it does not. So a plug-in that knows the keys
-of its originals declares them beside its own:
+A configuration from elsewhere should work, or say what of it does not. So a plug-in that knows the keys of its
+originals
+declares them beside its own:
 
     SETTINGS = settings.define(
         settings.String("connection.user", default=None),
@@ -16,8 +17,8 @@ of its originals declares them beside its own:
         },
     )
 
-`Definition.parse` and `Definition.validate` read what stands under another name. Whoever writes a key without effect is
-told why: in the log as the plug-in starts, and among the warnings of a validation.
+`Definition.parse` and `Definition.validate` read values under other names. A user who sets a key without effect is told
+why: in the log as the plug-in starts, and among the warnings of a validation.
 """
 
 from __future__ import annotations
@@ -32,13 +33,14 @@ _ALL: Final = "*"
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """What others call a setting. The setting's own name wins where something stands under both.
+    """Another name of a setting. The setting's own name wins where a configuration has both.
 
     Attributes:
         key: the setting's name.
-        words: values that others write, in lower case, and what they are called here. Other values stay.
-        value: makes the setting's value of theirs and of the whole configuration, where words do not do: theirs may be
-            several keys. None leaves the setting alone; it does not raise, what it gives is checked as the setting is.
+        words: other projects' values, in lower case, and their equivalents here. Other values stay.
+        value: makes the setting's value from theirs and the whole configuration, where words are not enough: theirs may
+            be
+            several keys. None leaves the setting unset; it does not raise, its result is validated as the setting is.
     """
 
     key: str
@@ -58,23 +60,23 @@ class WithoutEffect:
 
     Attributes:
         why: a clause that ends without a full stop: "a task has one connection", "write db.timezone instead".
-        unless: values, in whatever case, that ask for what is done anyway and need no warning.
+        unless: values, case-insensitive, that request what is done anyway and need no warning.
     """
 
     why: str
     unless: tuple[str, ...] = ()
 
     def is_meant_by(self, written: Any) -> bool:
-        """Whether somebody who wrote this has to be told."""
+        """Whether this value needs a warning."""
         return written is not None and str(written).strip().lower() not in {"", *map(str.lower, self.unless)}
 
 
 class OtherKeys:
-    """The keys of others that one definition knows.
+    """The keys of other projects that one definition knows.
 
     Attributes:
         aliases: by their name.
-        without_effect: by the key; one that ends with `*` stands for all keys that begin as it does.
+        without_effect: by the key; one that ends with `*` stands for all keys that begin with it.
     """
 
     def __init__(
@@ -93,7 +95,7 @@ class OtherKeys:
         return isinstance(key, str) and (key in self.aliases or self.without_effect_of(key, ()) is not None)
 
     def __or__(self, other: OtherKeys) -> OtherKeys:
-        """These and the other's; the other's win."""
+        """The union; the other's win."""
         return OtherKeys(self.aliases | other.aliases, self.without_effect | other.without_effect)
 
     def without(self, keys: Mapping[str, Any]) -> OtherKeys:
@@ -111,7 +113,7 @@ class OtherKeys:
         return raw if named is None else named
 
     def without_effect_of(self, key: str, settings: Container[str]) -> WithoutEffect | None:
-        """Why a key does nothing; None if it does something, or is nobody's. A prefix says nothing of `settings`."""
+        """Why a key does nothing; None if it does something, or is unknown. A prefix never covers `settings`."""
         if (exact := self.without_effect.get(key)) is not None or key in settings or key in self.aliases:
             return exact
         begins = (name for name in self.without_effect if name.endswith(_ALL) and key.startswith(name[: -len(_ALL)]))

@@ -1,10 +1,11 @@
-"""Java's .properties files, read as java.util.Properties reads them, and knowing the line of every key.
+"""Java's .properties files, read as java.util.Properties reads them, with the line of every key.
 
 https://docs.oracle.com/en/java/javase/17/docs/api/java.base/java/util/Properties.html#load(java.io.Reader)
 
-Five things differ on purpose. Text is UTF-8, and ISO-8859-1 only where it is not valid UTF-8 (Java takes ISO-8859-1
-always and turns "ä" into two letters). A byte order mark is skipped. A file with NUL bytes, or with half of a
-surrogate pair, is refused instead of carried along. A last line of nothing but a backslash is not a key (in Java it is
+Five things differ on purpose. Text is UTF-8, and ISO-8859-1 only where it is not valid UTF-8 (Java always uses
+ISO-8859-1
+and turns "ä" into two letters). A byte order mark is skipped. A file with NUL bytes, or with half of a
+surrogate pair, is refused instead of passed on. A last line of nothing but a backslash is not a key (in Java it is
 an empty one, or none, depending on the line end before it).
 """
 
@@ -69,17 +70,17 @@ class Properties(Mapping[str, str]):
         return f"<Properties {self.name}: {len(self)} keys>"  # never values: they may be secrets
 
     def where(self, key: str) -> Position:
-        """The line on which the value of `key` that counts begins. KeyError if the file does not have the key."""
+        """The line on which the effective value of `key` begins. KeyError if the file does not have the key."""
         return Position(self.name, self._lines[key][-1])
 
     def replaced(self, key: str, value: str) -> Properties:
-        """The same with another value for a key, which has no line then."""
+        """The same with another value for a key, which then has no line."""
         others = [(name, each, self._lines[name][-1]) for name, each in self._values.items() if name != key]
         return Properties(self.name, [*others, (key, value, 0)])
 
     @property
     def duplicates(self) -> dict[str, list[Position]]:
-        """The keys written more than once, each with all its places; the last one counts."""
+        """The keys written more than once, each with all its positions; the last one counts."""
         return {key: [Position(self.name, n) for n in lines] for key, lines in self._lines.items() if len(lines) > 1}
 
 
@@ -93,14 +94,14 @@ def load(path: str | os.PathLike[str]) -> Properties:
 
 
 def loads(text: str | bytes, name: str = "<text>") -> Properties:
-    """Read a text; `name` is what positions and errors call it."""
+    """Read a text; `name` is its name in positions and errors."""
     if isinstance(text, bytes):
         text = _decode(text, name)
     return Properties(name, [entry.split() for entry in _logical_lines(text, name)])
 
 
 def read_bytes(path: str | os.PathLike[str], error: type[ConfigFileError]) -> bytes:
-    """The bytes of a file of settings; what prevents reading it becomes one `error` with advice."""
+    """The bytes of a file of settings; a failure to read it becomes one `error` with advice."""
     try:
         return Path(path).read_bytes()
     except OSError as problem:

@@ -1,9 +1,9 @@
-"""What a config provider is, and the three that Kafka has: file, directory, environment variable.
+"""The interface of config providers, and Kafka's three: file, directory, environment variable.
 
 https://kafka.apache.org/documentation/#config_providers (KIP-297, KIP-887, KIP-993)
 
-Different on purpose: a symbolic link does not lead out of `allowed.paths`, which it does in Kafka; only regular files
-are read, and at most 1 MiB: no device, and no pipe that nobody writes into, holds up whoever reads.
+Different on purpose: a symbolic link cannot lead out of `allowed.paths`, which it can in Kafka; only regular files
+are read, and at most 1 MiB: no device, and no pipe without a writer, can block the reader.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _LONGEST_PATH: Final = 4096
 
 
 class ProviderError(ConnectError):
-    """A provider cannot do its work: what is wrong and what to do; `param` names the parameter at fault, if one is."""
+    """A provider failed: what is wrong and what to do; `param` names the parameter at fault, if one is."""
 
     def __init__(self, message: str, param: str = "") -> None:
         super().__init__(message)
@@ -39,7 +39,7 @@ class ProviderError(ConnectError):
 
 @dataclass(frozen=True)
 class ProviderData:
-    """What a provider found.
+    """A provider's result.
 
     `note` says why a key may be missing, e.g. a forbidden path.
     """
@@ -58,22 +58,22 @@ class ConfigProvider(ABC):
 
     @abstractmethod
     def configure(self, params: Mapping[str, str]) -> None:
-        """Take the settings under `config.providers.<alias>.param.`. Raise ProviderError for a wrong one."""
+        """Receives the settings under `config.providers.<alias>.param.`. Raise ProviderError for a wrong one."""
 
     @abstractmethod
     def get(self, path: str, keys: frozenset[str]) -> ProviderData:
         """Look up `keys` under `path`, which is "" in `${alias:key}`.
 
-        A key that does not exist is left out of the answer. Raise ProviderError if the path itself cannot be read.
+        A missing key is left out of the result. Raise ProviderError if the path itself cannot be read.
         """
 
     @property
     def doubt(self) -> tuple[str, str] | None:
-        """A parameter that should be set and is not, and why. Told once, when the worker starts."""
+        """A parameter that should be set and is not, and why. Logged once, when the worker starts."""
         return None
 
     def close(self) -> None:  # noqa: B027 - most providers have nothing to close
-        """Let go of connections."""
+        """Close connections."""
 
 
 class FileConfigProvider(ConfigProvider):
@@ -165,7 +165,7 @@ class EnvVarConfigProvider(ConfigProvider):
 
 
 class _AllowedPaths:
-    """The folders and files that a provider may read; none given means everything."""
+    """The folders and files that a provider may read; by default everything."""
 
     def __init__(self, setting: str) -> None:
         self._setting = setting
@@ -177,7 +177,7 @@ class _AllowedPaths:
                 raise ProviderError(f"{path} does not exist; create it or take it out", "allowed.paths")
 
     def resolve(self, path: str) -> Path | None:
-        """The real path to read, or None if it is not allowed, be it as written or behind its symbolic links.
+        """The real path to read, or None if it is not allowed, as written or behind its symbolic links.
 
         Raises:
             ProviderError: no file can have this path.
@@ -199,7 +199,7 @@ class _AllowedPaths:
 
     @property
     def doubt(self) -> tuple[str, str] | None:
-        """What to say where nobody has said what may be read."""
+        """The warning where allowed paths are not set."""
         if not self.any:
             return None
         return "allowed.paths", (
@@ -212,7 +212,7 @@ class _AllowedPaths:
 
 
 def _mode(path: Path) -> int:
-    """Of what kind it is; 0 where nothing is to be seen."""
+    """The file's type; 0 if it cannot be read."""
     try:
         return path.stat().st_mode
     except OSError:
@@ -227,7 +227,7 @@ def _is_path(text: str) -> bool:
 
 
 def _content(file: Path, allowed: _AllowedPaths, most: int = MOST_BYTES, shown: str = "") -> bytes:
-    """The bytes of a file that was found to be allowed."""
+    """The bytes of an allowed file."""
     name = shown or os.fspath(file)
     try:
         # Where paths are limited this is the real one: a link would be there only since.

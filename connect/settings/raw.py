@@ -9,7 +9,7 @@ V = TypeVar("V")
 
 
 def prefixed(config: Mapping[str, V], prefix: str) -> dict[str, V]:
-    """What stands under keys that start with the prefix, without it."""
+    """The keys that start with the prefix, without it."""
     return {key[len(prefix) :]: value for key, value in config.items() if key.startswith(prefix)}
 
 

@@ -1,7 +1,8 @@
-"""The keys for what happens to a task that FAILED or stands still: `restart.policy.*` and `task.stalled.*`.
+"""The keys for a task that FAILED or makes no progress: `restart.policy.*` and `task.stalled.*`.
 
-Only here, not in Kafka: a Java worker takes no notice of them. The worker's file has the defaults, a connector's
-configuration may have others under the same names.
+They are not in Kafka: a Java worker ignores them. The worker's file has the defaults, a connector's configuration may
+have
+others under the same names.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ def _stalled_after(name: str, value: Any) -> None:
 
 
 class RecoveryOptions(Options):
-    """As the worker's file has them. Times are in seconds.
+    """The values of the worker's file. Times are in seconds.
 
     Attributes:
-        restarts: whether what FAILED is restarted by itself.
+        restarts: whether what FAILED is restarted automatically.
         stalled_after: 0 for never.
         restart_stalled: whether a stall ends the task's process.
     """
@@ -141,6 +142,6 @@ CONNECTOR_RECOVERY: Final = Definition(
 
 
 def recovery(worker: Mapping[str, Any], connector: Mapping[str, Any]) -> RecoveryOptions:
-    """What holds for a connector: its own values, then those of its worker's file. Raises ConfigError."""
+    """The values for a connector: its own, then those of its worker's file. Raises ConfigError."""
     keys = [setting.name for setting in RecoveryOptions.definition()]
     return RecoveryOptions.parse({key: connector.get(key, worker.get(key)) for key in keys})

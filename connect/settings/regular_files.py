@@ -1,4 +1,4 @@
-"""Reads a file whose name somebody else has chosen: a device or a pipe may have no end, or never begin."""
+"""Reads a file that a user has named: a device or a pipe may have no end, or never begin."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ class UnfitFileError(ValueError):
 
 
 class TooLargeFileError(UnfitFileError):
-    """It has more bytes than it may have."""
+    """It has too many bytes."""
 
 
 def read_regular(path: Path, most: int, *, follow: bool = True) -> bytes:
     """All bytes of a regular file.
 
     Args:
-        most: so many bytes it may have.
+        most: the maximum size in bytes.
         follow: whether the path itself may be a symbolic link.
 
     Raises:
-        UnfitFileError: it is none.
-        TooLargeFileError: it has more.
+        UnfitFileError: it is not one.
+        TooLargeFileError: it is larger.
         OSError: it cannot be read.
     """
     _check_kind(path.stat(follow_symlinks=follow))  # merely to open a device may do something
@@ -55,7 +55,7 @@ def read_regular(path: Path, most: int, *, follow: bool = True) -> bytes:
 
 
 def check_regular(path: Path, most: int) -> None:
-    """Look at what a path leads to, and open nothing. Raises as `read_regular`, which reads the same file."""
+    """Check the file of a path, without opening it. Raises as `read_regular`, which reads the same file."""
     found = path.stat()
     _check_kind(found)
     if found.st_size > most:

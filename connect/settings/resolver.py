@@ -1,12 +1,13 @@
-"""Variables in configurations: `${alias:path:key}` becomes what a config provider finds there.
+"""Variables in configurations: `${alias:path:key}` is replaced by a config provider's value.
 
     config.providers=file,env
     config.providers.file.class=org.apache.kafka.common.config.provider.FileConfigProvider
     config.providers.file.param.allowed.paths=/etc/connect
     config.providers.env.class=EnvVarConfigProvider
 
-In Kafka what no provider finds stays as written, and is used as it is. Here it is an error: a password that reads
-`${file:...}` helps nobody, and neither does a topic.
+In Kafka a variable without a value stays as written, and is used as it is. Here it is an error: neither a password nor
+a
+topic can be meant to read `${file:...}`.
 
 https://kafka.apache.org/documentation/#config_providers (KIP-297)
 """
@@ -42,7 +43,7 @@ MOST_CHARACTERS: Final = 4 << 20
 
 @dataclass(frozen=True)
 class Unresolved:
-    """What is wrong with a variable, or with the declaration of a provider, and what to do about it.
+    """An error of a variable, or of the declaration of a provider, and what to do about it.
 
     Attributes:
         key: that has it.
@@ -57,12 +58,12 @@ class Unresolved:
 
 @dataclass(frozen=True)
 class Resolved:
-    """A configuration with its variables replaced, as far as they could be.
+    """A configuration with its variables replaced, as far as possible.
 
     Attributes:
-        values: of all keys. One that is unresolved is replaced in part only, and neither to be used nor shown.
+        values: of all keys. An unresolved one is replaced only in part, and must neither be used nor shown.
         secret_keys: the keys whose value came from a provider, wholly or in part: never to be shown.
-        unresolved: what has no value.
+        unresolved: those without a value.
     """
 
     values: dict[str, str] = field(repr=False)
@@ -71,7 +72,7 @@ class Resolved:
 
     @property
     def unusable(self) -> frozenset[str]:
-        """The keys whose values are not to be used."""
+        """The keys whose values must not be used."""
         return frozenset(missing.key for missing in self.unresolved)
 
     def usable(self) -> Resolved:
@@ -81,7 +82,7 @@ class Resolved:
         return Resolved(values, self.secret_keys - unusable)
 
     def check(self, matters: Callable[[str], bool] = lambda _: True) -> None:
-        """Raise ConfigError where one of the keys that matter has no value; for the first, all that is missing told."""
+        """Raise ConfigError if a key that matters has no value; the error is about the first, and lists all."""
         missing = [each for each in self.unresolved if matters(each.key)]
         if missing:
             first, *others = missing
@@ -94,7 +95,7 @@ class Resolver:
 
     Args:
         providers: by their aliases.
-        wrong: what is wrong with the declarations of others, by their aliases.
+        wrong: the errors of declarations, by their aliases.
     """
 
     def __init__(self, providers: Mapping[str, ConfigProvider], wrong: Mapping[str, Unresolved] | None = None) -> None:
@@ -103,12 +104,12 @@ class Resolver:
 
     @property
     def problems(self) -> list[Unresolved]:
-        """What is wrong with the worker's declarations. Nothing is to be started with them."""
+        """The errors of the worker's declarations. With any of them the worker must not start."""
         return list(self._wrong.values())
 
     @property
     def doubts(self) -> list[tuple[str, str]]:
-        """What should be set of the worker's providers and is not: the key and what to say of it."""
+        """Missing recommended parameters of the worker's providers: the key and the message."""
         found = ((alias, provider.doubt) for alias, provider in self._providers.items())
         return [(f"config.providers.{alias}.param.{doubt[0]}", doubt[1]) for alias, doubt in found if doubt]
 
@@ -116,7 +117,7 @@ class Resolver:
     def from_worker_config(
         cls, worker: Mapping[str, str], known: Mapping[str, type[ConfigProvider]] = BUILT_IN
     ) -> Self:
-        """Make the providers that `config.providers` of the worker names; `known` are the classes it may name.
+        """Create the providers that `config.providers` of the worker names; `known` are the classes it may name.
 
         One that has no class, an unknown one, or wrong parameters is among the `problems`.
         """
@@ -130,7 +131,7 @@ class Resolver:
         return cls(providers, wrong)
 
     def resolve(self, config: Mapping[str, str]) -> Resolved:
-        """Replace every variable. What a provider finds is not searched for variables again."""
+        """Replace every variable. Values of providers are not searched for variables again."""
         found, failed = self._look_up(config)
         values, secret, unresolved = {}, set(), []
         left = MOST_CHARACTERS
@@ -157,7 +158,7 @@ class Resolver:
     def _look_up(
         self, config: Mapping[str, str]
     ) -> tuple[dict[tuple[str, str], ProviderData], dict[tuple[str, str], str]]:
-        """Ask each provider once for each path: what they found, and why some could not look."""
+        """Ask each provider once for each path: the results, and why some failed."""
         wanted: dict[tuple[str, str], set[str]] = {}
         for value in config.values():
             for variable in _named(value):
@@ -199,7 +200,7 @@ class Resolver:
 
 
 def _named(value: str) -> Iterator[Variable]:
-    """The variables that name a provider: `${:x}` is none of ours, and stays as it is written, as in Kafka."""
+    """The variables that name a provider: `${:x}` is none, and stays as it is written, as in Kafka."""
     return (variable for variable in variables(value) if variable.alias)
 
 

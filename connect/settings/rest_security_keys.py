@@ -1,6 +1,6 @@
-"""The keys that guard the REST API: who may ask a worker for what, and what is written down of it. Kafka has none.
+"""The keys that guard the REST API: who may send which requests, and what is logged. Kafka has none.
 
-docs/security.md says how those of rest.security work together, docs/rest.md what the others are for.
+docs/security.md explains those of rest.security, docs/rest.md the others.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _paths(written: Sequence[str]) -> frozenset[str]:
 
 
 class RestSecurityOptions(Options):
-    """Who may ask for what. Files are None where there are none."""
+    """Authentication, roles and the audit log. Files are None where there are none."""
 
     authentication = List(
         AUTHENTICATION,

@@ -1,4 +1,4 @@
-"""One configuration key: its type, its default, what it may be, and what a form needs to show it.
+"""One configuration key: its type, its default, its valid values, and what a form needs to show it.
 
 The model of Kafka's `ConfigDef` (KIP-26). `String`, `Int` and the others declare one. The type of the value follows
 from the declaration: `Int("batch.size", default=2000)` is a `Setting[int]`, with `default=None` it is a
@@ -55,10 +55,10 @@ Validator = Callable[[str, Any], None]
 
 
 class Recommender:
-    """Proposes values for a setting, given the others. Both methods may look at `config`, values parsed so far."""
+    """Proposes values for a setting, given the others. Both methods may read `config`, values parsed so far."""
 
     def valid_values(self, name: str, config: Mapping[str, Any]) -> list[Any]:
-        """Values to offer; empty when there is nothing to say."""
+        """Values to offer; may be empty."""
         return []
 
     def visible(self, name: str, config: Mapping[str, Any]) -> bool:
@@ -67,7 +67,7 @@ class Recommender:
 
 
 class Secret:
-    """A value that is not shown: `str` and `repr` mask it, `reveal` gives it."""
+    """A value that must not be shown: `str` and `repr` mask it, `reveal` returns it."""
 
     __slots__ = ("_value",)
 
@@ -101,12 +101,13 @@ class Setting(Generic[T_co]):
         doc: one or two sentences for the user.
         importance: HIGH, MEDIUM or LOW.
         validator: called with name and parsed value (not for None).
-        convert: makes what an attribute of `Options` holds of the parsed value (not of None) or of the default. It may
-            raise ValueError, as a validator does. `Definition.parse` and forms keep to what a user writes.
-        group: heading under which forms show it; None for none.
-        order: its place in the group; None for the place at which it is declared.
-        width: "NONE", "SHORT", "MEDIUM" or "LONG": how wide a form shows it.
-        display_name: for forms; None takes the name.
+        convert: makes the value of an attribute of `Options` from the parsed value (not from None) or the default. It
+            may
+            raise ValueError, as a validator does. `Definition.parse` and forms use the user's values.
+        group: heading in forms; None for none.
+        order: its position in the group; None for the order of declaration.
+        width: "NONE", "SHORT", "MEDIUM" or "LONG": its width in a form.
+        display_name: for forms; by default the name.
         dependents: settings whose values or visibility depend on this one.
         recommender: proposes values.
         internal: written by the connector for its tasks; no form or page shows it.
@@ -164,7 +165,7 @@ class Setting(Generic[T_co]):
         """Run the validator, and the conversion.
 
         Raises:
-            ConfigError: one of them says no.
+            ConfigError: one of them refuses the value.
         """
         if value is None:
             return
@@ -178,7 +179,7 @@ class Setting(Generic[T_co]):
             raise ConfigError(self.name, str(error)) from None
 
     def converted(self, value: Any) -> Any:
-        """What an attribute of `Options` holds for a parsed value."""
+        """The value of an attribute of `Options` for a parsed value."""
         return value if self.convert is None or value is None else self.convert(value)
 
     def value(self, raw: Mapping[str, Any]) -> Any:
@@ -254,5 +255,5 @@ _PARSERS: Final[Mapping[Kind, Callable[[str, Any], Any]]] = {
 
 
 def seconds(milliseconds: float) -> float:
-    """Convert what a key ending in `.ms` says."""
+    """Convert the value of a key that ends in `.ms`."""
     return milliseconds / 1000

@@ -1,4 +1,4 @@
-"""What a setting's value may be, beyond its type: of any plug-in's, and of the worker's and connectors' own keys."""
+"""Validators of settings' values, beyond their type: of plug-ins, and of workers' and connectors' own keys."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ LEGAL_TOPIC: Final = re.compile(r"(?!\.{1,2}\Z)[a-zA-Z0-9._-]{1,249}")
 
 
 def topic_name(name: str, value: str) -> None:
-    """What can be the name of a topic."""
+    """A valid topic name."""
     non_empty(name, value)
     if not LEGAL_TOPIC.fullmatch(value):
         raise ValueError(f'"{value}" cannot be the name of a topic: those have up to 249 letters, digits, ., _ and -.')
 
 
 def topic_names(name: str, value: list[str]) -> None:
-    """What can be the names of topics."""
+    """Valid topic names."""
     for each in filter(None, value):
         topic_name(name, each)
 
 
 def non_empty(name: str, value: Any) -> None:
-    """A text with something in it."""
+    """A text that is not empty."""
     if not value:
         raise ValueError("must not be empty.")
 
@@ -64,7 +64,7 @@ def between(low: float, high: float) -> Validator:
 
 
 def no_control_characters(name: str, value: str) -> None:
-    """A name that can stand in a log, a URL and a topic's record."""
+    """A name that is safe in a log, a URL and a topic's record."""
     if not value:
         raise ValueError("must not be empty.")
     if found := [char for char in value if ord(char) < 32 or 127 <= ord(char) < 160]:
@@ -72,7 +72,7 @@ def no_control_characters(name: str, value: str) -> None:
 
 
 def connector_name(name: str, value: str) -> None:
-    """A name of a connector that a log, a URL, a record's key and an assignment can hold."""
+    """A connector name that is safe in a log, a URL, a record's key and an assignment."""
     no_control_characters(name, value)
     try:
         length = len(value.encode())
@@ -130,7 +130,7 @@ def partitions(name: str, value: int) -> None:
 
 
 def did_you_mean(key: str, known: Iterable[str]) -> str | None:
-    """The known key that this one was probably meant to be."""
+    """The known key that this one probably means."""
     import difflib
 
     return next(iter(difflib.get_close_matches(key, sorted(known), n=1, cutoff=0.85)), None)

@@ -1,8 +1,9 @@
-r"""Finds what stands in `${...}`, and variables, `${alias:path:key}`, in time that grows with a text's length.
+r"""Finds `${...}`, and variables, `${alias:path:key}`, in time that is linear in a text's length.
 
-Variables are what Kafka's own pattern matches, ``\$\{([^}]*?):(([^}]*?):)?([^}]*?)\}``: the alias ends at the first
-colon, the path at the second, the key at the first closing brace. On hostile texts it takes the fourth power of their
-length, and whoever runs it can do nothing else meanwhile.
+Variables are the matches of Kafka's own pattern, ``\$\{([^}]*?):(([^}]*?):)?([^}]*?)\}``: the alias ends at the first
+colon, the path at the second, the key at the first closing brace. On hostile texts that pattern takes the fourth power
+of
+their length, and blocks the process meanwhile.
 
 https://github.com/apache/kafka/blob/4.3/clients/src/main/java/org/apache/kafka/common/config/ConfigTransformer.java
 """
@@ -14,11 +15,11 @@ from typing import NamedTuple
 
 
 class Variable(NamedTuple):
-    """A variable and where it stands in its text.
+    """A variable and its position in the text.
 
     Attributes:
         begin, end: text[begin:end] is all of it.
-        alias: of the provider. Kafka's pattern takes an empty one too, which no provider has.
+        alias: of the provider. Kafka's pattern accepts an empty one too, which no provider has.
         path: empty in `${alias:key}`.
     """
 
@@ -30,7 +31,7 @@ class Variable(NamedTuple):
 
 
 class Enclosed(NamedTuple):
-    """What stands between `${` and the first brace that closes; text[begin:end] is all of it."""
+    """What is between `${` and the first closing brace; text[begin:end] is all of it."""
 
     begin: int
     end: int
@@ -38,7 +39,7 @@ class Enclosed(NamedTuple):
 
 
 def enclosed(text: str) -> Iterator[Enclosed]:
-    r"""All from left to right, none overlapping another: what the pattern ``\$\{([^}]*)\}`` finds."""
+    r"""All from left to right, none overlapping another: the matches of the pattern ``\$\{([^}]*)\}``."""
     at = 0
     while (begin := text.find("${", at)) >= 0 and (close := text.find("}", begin + 2)) >= 0:
         at = close + 1
@@ -46,7 +47,7 @@ def enclosed(text: str) -> Iterator[Enclosed]:
 
 
 def replaced(text: str, by: Callable[[str], str]) -> str:
-    """The text with each `${inside}` replaced by what is said of its inside."""
+    """The text with each `${inside}` replaced by the function's result for its inside."""
     parts, at = [], 0
     for found in enclosed(text):
         parts += [text[at : found.begin], by(found.inside)]

@@ -270,7 +270,7 @@ _READ_ELSEWHERE: Final = frozenset({"connector.client.config.override.allowlist"
 
 
 def unknown_keys(keys: Iterable[str]) -> list[tuple[str, str]]:
-    """The keys of a worker's file that nobody reads, each with what to say about it. Worth a warning, as in Kafka."""
+    """The unknown keys of a worker's file, each with a message. Worth a warning, as in Kafka."""
     known = {setting.name for setting in STANDALONE | DISTRIBUTED} | _READ_ELSEWHERE
     found = []
     for key in keys:

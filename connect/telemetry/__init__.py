@@ -1,4 +1,4 @@
-"""Metrics, logs and the redaction of secrets. Knows no other room."""
+"""Metrics, logs and the redaction of secrets. Imports no other room."""
 
 from connect.telemetry.metrics import Buckets, Counter, Gauge, Histogram, Labelled, Registry, Sample
 from connect.telemetry.redaction import RedactingFilter, Redactor, redactor

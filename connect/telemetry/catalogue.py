@@ -1,6 +1,6 @@
-"""Every metric that a worker has: its name, what it is of, and what it means. docs/metrics.md is made from it.
+"""Every metric of a worker: its name, its subject, and its meaning. docs/metrics.md is made from it.
 
-`KAFKA` are those of Kafka Connect's worker, by the names that JMX has for them; `OURS` are those that it does not have.
+`KAFKA` are those of Kafka Connect's worker, by their names in JMX; `OURS` are those that it does not have.
 
 https://kafka.apache.org/documentation/#connect_monitoring
 """
@@ -33,7 +33,7 @@ class KafkaMetric(NamedTuple):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """By what its series are told apart."""
+        """The labels that identify its series."""
         return GROUPS[self.group]
 
     def prometheus(self, naming: Naming = "jmx") -> str:

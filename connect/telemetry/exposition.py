@@ -33,11 +33,11 @@ class Family(NamedTuple):
 def families(samples: Iterable[Sample], docs: Mapping[str, str]) -> list[Family]:
     """Samples by name, in the order of the names.
 
-    One name has one kind: what two plug-ins measure under one name in two ways is shown for the first of them.
+    A name has one kind: of two plug-ins that measure under one name in two ways, only the first is shown.
 
     Args:
         samples: at most one for each name and labels.
-        docs: what each name means, as far as that is known.
+        docs: the meaning of names, as far as known.
     """
     found: dict[str, Family] = {}
     for sample in samples:

@@ -1,4 +1,4 @@
-"""What messages have in common that say the same of different records, tasks or tables."""
+"""The common part of messages that report the same error of different records, tasks or tables."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ _VARIES: Final = re.compile(r"\"[^\"]*\"|'[^']*'|\b[0-9a-fA-F]{8}-[0-9a-fA-F-]{2
 
 
 def general(message: str) -> str:
-    """The message without what varies: equal for two that differ in nothing else."""
+    """The message without its varying parts: equal for two that differ in nothing else."""
     return _VARIES.sub("#", message)

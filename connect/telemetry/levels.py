@@ -1,6 +1,6 @@
 """The levels of loggers, as the REST interface shows and changes them while the worker runs (KIP-495, KIP-976).
 
-Levels have Java's names. There is no TRACE here: it lets through what DEBUG does; OFF lets nothing through.
+Levels have Java's names. TRACE is the same as DEBUG here; OFF logs nothing.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LEVELS: Final = {
 
 
 class LoggerLevel(NamedTuple):
-    """The level that a logger has, its own or its parent's, and when it was changed: milliseconds since the epoch."""
+    """The level of a logger, its own or its parent's, and when it was changed: milliseconds since the epoch."""
 
     level: str
     last_modified: int | None
@@ -47,12 +47,12 @@ class Levels:
             return {name: self._of(name) for name in [ROOT, *sorted(own)]}
 
     def get(self, name: str) -> LoggerLevel | None:
-        """The level of a logger, None when nothing of this name was ever logged or set."""
+        """The level of a logger, None for a name that was never logged or set."""
         with self._lock:
             return self._of(name) if name == ROOT or name in logging.root.manager.loggerDict else None
 
     def set(self, name: str, level: str) -> list[str]:
-        """Set the level of a logger and of those below it. Returns the names of all that were changed.
+        """Set the level of a logger and of those below it. Returns the names of all changed loggers.
 
         Raises:
             ValueError: there is no such level.
@@ -76,17 +76,17 @@ class Levels:
         return changed
 
     def asked(self) -> list[tuple[str, str]]:
-        """Names and levels that were set, in the order in which another process comes to the same by setting them."""
+        """The names and levels that were set, in the order in which another process has to set them."""
         with self._lock:
             return list(self._asked.items())
 
     def listen(self, listener: Callable[[str, str], None]) -> None:
-        """Be told of each name and level that is set from now on."""
+        """Call this with each name and level that is set from now on."""
         with self._lock:
             self._listeners.append(listener)
 
     def forget(self, listener: Callable[[str, str], None]) -> None:
-        """Tell it no more."""
+        """Stop calling it."""
         with self._lock:
             self._listeners.remove(listener)
 

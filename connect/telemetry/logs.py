@@ -51,13 +51,13 @@ def configure(
     name: str = "worker",
     secrets: Redactor = redactor,
 ) -> None:
-    """Send the log of this process to a stream, redacted. Again: replaces what was before.
+    """Send the log of this process to a stream, redacted. A second call replaces the first.
 
     Args:
         level: DEBUG, INFO, WARN or ERROR.
         style: text for people, json for machines.
         stream: stderr by default.
-        name: what lines are about that say nothing else: a task's process gives the task's name.
+        name: the subject of lines without another one: a task's process gives the task's name.
         secrets: what to hide; the process's own by default.
 
     Raises:
@@ -80,14 +80,14 @@ def configure(
 
 
 def keep_quiet(*, all_of_it: bool) -> None:
-    """Hear only what matters of libraries that say too much, unless all of it is wanted."""
+    """Raise the levels of verbose libraries, unless everything should be logged."""
     for name in _TALKATIVE:
         logging.getLogger(name).setLevel(logging.NOTSET if all_of_it else logging.WARNING)
     logging.getLogger(_TALKS_TO_ITSELF).setLevel(logging.NOTSET if all_of_it else logging.CRITICAL)
 
 
 class _Handler(logging.StreamHandler[TextIO]):
-    """Ours, so that `configure` knows which one to replace."""
+    """The handler that `configure` installs and replaces."""
 
 
 class _Naming(logging.Filter):

@@ -1,7 +1,9 @@
 """Counters, gauges and histograms of one process, and of the task processes that report to it.
 
-Names are Prometheus's: snake case, with the unit, counters ending in `_total`. A task's process sends what `changed()`
-since it last did, once a second at most; the worker keeps the last word on each series with `merge`, also after the
+Names are Prometheus's: snake case, with the unit, counters ending in `_total`. A task's process sends what has
+`changed()`
+since its last message, once a second at most; the worker keeps the last value of each series with `merge`, also after
+the
 task has failed.
 """
 
@@ -29,10 +31,9 @@ _LABEL = re.compile(r"(?!__|le$)[a-zA-Z_][a-zA-Z0-9_]*")
 
 
 class Buckets(NamedTuple):
-    """What a histogram saw. `counts[i]` lie above `bounds[i-1]` and not above `bounds[i]`; one more is for the rest.
+    """A histogram's content. `counts[i]` lie above `bounds[i-1]` and not above `bounds[i]`; one more is for the rest.
 
-    `smallest` and `largest` are of what was seen since the histogram was last told by `Registry.changed`; NaN when
-    nothing was.
+    `smallest` and `largest` are of the measurements since the last `Registry.changed`; NaN without any.
     """
 
     bounds: tuple[float, ...]
@@ -43,12 +44,12 @@ class Buckets(NamedTuple):
 
     @property
     def seen(self) -> int:
-        """How many measurements."""
+        """The number of measurements."""
         return sum(self.counts)
 
 
 class Sample(NamedTuple):
-    """One series as it is now. Plain data: msgspec and JSON take it."""
+    """The current value of one series. Plain data: msgspec and JSON accept it."""
 
     name: str
     kind: Kind
@@ -57,7 +58,7 @@ class Sample(NamedTuple):
 
 
 class Counter:
-    """Something that only grows. `changed` says whether it did since it was last told."""
+    """A value that only grows. `changed` says whether it did since it was last reported."""
 
     kind: Final = "counter"
 
@@ -73,7 +74,7 @@ class Counter:
             self.changed = True
 
     def reach(self, total: float) -> None:
-        """Say what somebody else has counted so far."""
+        """Set what another party has counted so far."""
         with self._lock:
             if total != self._value:
                 self._value = total
@@ -85,14 +86,14 @@ class Counter:
         return self._value
 
     def take(self) -> float:
-        """The sum so far, which is told now."""
+        """The sum so far, which is being reported now."""
         with self._lock:
             self.changed = False
             return self._value
 
 
 class Gauge:
-    """Something that goes up and down. `changed` says whether it did since it was last told."""
+    """A value that goes up and down. `changed` says whether it did since it was last reported."""
 
     kind: Final = "gauge"
 
@@ -101,24 +102,24 @@ class Gauge:
         self._value: float = 0
 
     def set(self, value: float) -> None:
-        """Say how much it is now."""
+        """Set the current value."""
         if value != self._value:
             self._value = value
             self.changed = True
 
     @property
     def value(self) -> float:
-        """What was last said."""
+        """The last value."""
         return self._value
 
     def take(self) -> float:
-        """What was last said, which is told now."""
+        """The last value, which is being reported now."""
         self.changed = False
         return self._value
 
 
 class Histogram:
-    """How measurements are distributed. `changed` says whether there was one since it was last told."""
+    """The distribution of measurements. `changed` says whether there was one since it was last reported."""
 
     kind: Final = "histogram"
 
@@ -142,12 +143,12 @@ class Histogram:
 
     @property
     def value(self) -> Buckets:
-        """What was seen so far."""
+        """All measurements so far."""
         with self._lock:
             return self._buckets()
 
     def take(self) -> Buckets:
-        """What was seen so far, which is told now."""
+        """All measurements so far, which are being reported now."""
         with self._lock:
             told = self._buckets()
             self.changed = False
@@ -164,7 +165,7 @@ _Instrument = TypeVar("_Instrument", Counter, Gauge, Histogram)
 
 
 class Registry:
-    """All metrics of a process. Safe to use from many threads; keep what it hands out, it is cheap to add to."""
+    """All metrics of a process. Safe to use from many threads; keep the returned objects, they are cheap to add to."""
 
     def __init__(self) -> None:
         self._own: dict[tuple[str, Labels], Counter | Gauge | Histogram] = {}
@@ -173,7 +174,7 @@ class Registry:
         self._lock = threading.Lock()
 
     def counter(self, name: str, /, **labels: str) -> Counter:
-        """The counter with this name, ending in `_total`, and these labels. ValueError for a name that is none."""
+        """The counter with this name, ending in `_total`, and these labels. ValueError for an invalid name."""
         return self._get(name, labels, Counter())
 
     def gauge(self, name: str, /, **labels: str) -> Gauge:
@@ -189,7 +190,7 @@ class Registry:
         return Labelled(self, labels)
 
     def snapshot(self) -> list[Sample]:
-        """Everything as it is now, the merged included. Counters and histograms of one name and labels are summed."""
+        """All current values, including merged ones. Counters and histograms of one name and labels are summed."""
         with self._lock:
             own = list(self._own.items())
             merged = [sample for part in self._merged.values() for sample in part.values()]
@@ -201,7 +202,7 @@ class Registry:
         return list(found.values())
 
     def changed(self) -> list[Sample]:
-        """What this process itself has measured, as far as it is not what was told the last time: new series too."""
+        """The series that this process has measured and not reported yet in this form: new ones too."""
         if not any(one.changed for one in tuple(self._own.values())):
             return []
         with self._lock:
@@ -209,13 +210,13 @@ class Registry:
         return [Sample(name, one.kind, dict(labels), one.take()) for (name, labels), one in own]
 
     def merge(self, source: str, told: Iterable[Sample]) -> None:
-        """Keep what another process tells, each series in place of what it told of that before."""
+        """Keep the report of another process, each series in place of its earlier value."""
         samples = {(sample.name, _labels(sample.labels)): sample for sample in told}
         with self._lock:
             self._merged.setdefault(source, {}).update(samples)
 
     def forget(self, source: str) -> None:
-        """Drop what another process told: its task is gone for good."""
+        """Drop the reports of another process: its task is gone for good."""
         with self._lock:
             self._merged.pop(source, None)
 

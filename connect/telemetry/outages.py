@@ -1,7 +1,7 @@
-"""What is waited for: a database, brokers, a store that is away. One outage, however many tasks and clients wait.
+"""What tasks wait for: an unavailable database, broker or store. One outage, however many tasks and clients wait.
 
-An outage is a line when it begins, a count in growing intervals, and a line when it is over. A task's process tells
-nothing itself: its worker hears of it (see `connect.worker.watchdog`), shows it in the task's status and tells it here.
+An outage is logged when it begins, as a count in growing intervals, and when it is over. A task's process logs none
+itself: its worker learns of it (see `connect.worker.watchdog`), shows it in the task's status and logs it here.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _NUMBERS: Final = re.compile(r"\d+")
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Somebody waits.
+    """A wait.
 
     Attributes:
         since: seconds since 1970.
         why: a sentence, for people.
-        what: what is waited for. Who waits for the same meets the same outage.
+        what: what is waited for. Equal for waits of the same outage.
     """
 
     since: float
@@ -41,14 +41,14 @@ class Wait:
 
 
 class Waiter:
-    """One that waits now and then, for one thing at a time. What it waits for is shown in its task's status.
+    """A party that sometimes waits, for one thing at a time. What it waits for is shown in its task's status.
 
-    A task that raises RetriableError has no need for one: this is for what is tried again within `poll` or `put`.
+    A task that raises RetriableError does not need one: this is for what is retried within `poll` or `put`.
 
     Args:
-        name: for lists of who waits.
-        about: the task whose wait it is; None for this process's own.
-        among: the outages that it meets.
+        name: for lists of waiters.
+        about: the task that waits; None for this process itself.
+        among: the outages of this process.
     """
 
     def __init__(self, name: str = "", about: str | None = None, among: Outages | None = None) -> None:
@@ -62,18 +62,18 @@ class Waiter:
 
         Args:
             why: see `Wait`. It may change from call to call.
-            what: see `Wait`; by default `why`, whatever its numbers.
+            what: see `Wait`; by default `why`, without its numbers.
             since: when it began to wait; by default at the first of these calls.
         """
         self._outages._takes_up(self, why, what, since)
 
     def goes_on(self) -> None:
-        """It is over. Nothing, if it did not wait."""
+        """The wait is over. Does nothing if there was none."""
         if self.wait is not None:
             self._outages._goes_on(self)
 
     def leaves(self) -> None:
-        """It ends, and nobody knows from it whether it is over."""
+        """It ends, without knowing whether the outage is over."""
         if self.wait is not None:
             self._outages._leaves(self)
 
@@ -92,7 +92,7 @@ class _Outage:
 
 
 class Outages:
-    """The outages that this process knows of. For any thread.
+    """The outages that this process knows of. Thread-safe.
 
     Args:
         clock: seconds since 1970.
@@ -111,13 +111,13 @@ class Outages:
         self._telling = False
 
     def longest(self, seconds: float = 0.0) -> Wait | None:
-        """The wait that began first, if anybody waits, and for so long."""
+        """The wait that began first, if there is one of at least this age."""
         with self._lock:
             first = min(self._waiters.values(), key=lambda wait: wait.since, default=None)
         return first if first is not None and self._clock() - first.since >= seconds else None
 
     def tell_due(self) -> bool:
-        """Log what is due by now. Called once a second while there is an outage. False when there is none any more."""
+        """Log what is due by now. Called once a second during an outage. False when there is none any more."""
         now = self._clock()
         with self._lock:
             for what, outage in list(self._outages.items()):

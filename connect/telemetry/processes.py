@@ -26,9 +26,9 @@ class Process:
 
 
 def tree(leader: int) -> list[Process]:
-    """The processes that live in the session of `leader`, or descend from one that does.
+    """The processes in the session of `leader`, and their descendants.
 
-    A process that ended is in the account of the parent that waited for it.
+    The CPU of an ended process is in that of the parent that waited for it.
     """
     everyone = _everyone()
     return _with_children([each for each in everyone if leader in (each.pid, each.session)], everyone)
@@ -57,7 +57,7 @@ def _with_children(first: list[Process], everyone: list[Process]) -> list[Proces
 
 
 def look(pid: int) -> Process | None:
-    """One process, or None when it is gone or may not be looked at."""
+    """One process, or None when it is gone or not accessible."""
     try:
         text = (_PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
     except (FileNotFoundError, ProcessLookupError, PermissionError):
@@ -73,7 +73,7 @@ def cpu(leader: int) -> float:
 
 
 def pss(pid: int) -> int:
-    """Bytes of memory of a process, each shared page divided among those who share it; 0 when it is gone.
+    """Bytes of memory of a process, each shared page divided among its users; 0 when it is gone.
 
     It is 0, too, where the kernel refuses it, as of a process that may not dump its memory.
     """
@@ -85,7 +85,7 @@ def pss(pid: int) -> int:
 
 
 def machine_cpu() -> float:
-    """Seconds of CPU that everything on this machine has used so far, and what a hypervisor took from it."""
+    """Seconds of CPU that everything on this machine has used so far, and those that a hypervisor took from it."""
     fields = (_PROC / "stat").read_text(encoding="ascii").split("\n", 1)[0].split()[1:]
     user, nice, system, _idle, _iowait, irq, softirq, steal = map(int, fields[:8])
     return (user + nice + system + irq + softirq + steal) / _TICKS

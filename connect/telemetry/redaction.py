@@ -1,7 +1,8 @@
-"""Keeping secrets out of texts: the ones we know, and what looks like one.
+"""Keeps secrets out of texts: known ones, and what looks like one.
 
-Whoever fills a secret into a configuration has it remembered here, in the process that uses it. Logs are redacted on
-their way out (`connect.telemetry.logs`); traces, statuses and errors by whoever hands them on.
+Code that fills a secret into a configuration registers it here, in the process that uses it. Logs are redacted when
+they
+are written (`connect.telemetry.logs`); traces, statuses and errors by the code that passes them on.
 """
 
 from __future__ import annotations
@@ -35,12 +36,12 @@ _BEARER = re.compile(r"(\s*bearer\s+)(?!\$\{)[^\s,;]+\s*", re.IGNORECASE)
 
 
 def names_a_secret(key: str) -> bool:
-    """Whether the name of a setting says that its value is secret; for settings that nobody declares."""
+    """Whether the name of a setting says that its value is secret; for undeclared settings."""
     return _NAMES_A_SECRET.search(key) is not None
 
 
 def shown(value: str, *, secret: bool) -> str:
-    """A setting's value as it may be shown: variables of config providers (`${file:/etc/db:password}`) as they are."""
+    """A setting's value for display: variables of config providers (`${file:/etc/db:password}`) as they are."""
     if not value or _VARIABLES.fullmatch(value):
         return value
     if secret:
@@ -59,7 +60,7 @@ class Redactor:
         self._lock = threading.Lock()
 
     def remember(self, secrets: Iterable[str]) -> None:
-        """Hide these from now on, also as they look inside JSON and URLs. Those shorter than 4 characters are not."""
+        """Hide these from now on, also inside JSON and URLs. Those shorter than 4 characters are not hidden."""
         spellings = {text for secret in secrets for text in _spellings(secret) if len(text) >= _SHORTEST}
         with self._lock:
             if spellings <= self._known:
@@ -71,11 +72,11 @@ class Redactor:
 
     @property
     def known(self) -> int:
-        """How many texts it hides. What was redacted with fewer may have to be redacted again."""
+        """The number of texts that it hides. What was redacted with fewer may have to be redacted again."""
         return len(self._known)
 
     def redact(self, text: str, *, whole: bool = False) -> str:
-        """The text with every secret replaced by `[hidden]`; one that is redacted stays as it is.
+        """The text with every secret replaced by `[hidden]`; a redacted one stays as it is.
 
         Args:
             whole: it is the value of a setting; see `secrets_in`.
@@ -88,7 +89,7 @@ class Redactor:
         return text
 
     def hide(self, text: str) -> str:
-        """The text without the secrets that are known; what only looks like one stays, as examples in documentation."""
+        """The text without known secrets; what only looks like one stays, as examples in documentation."""
         return _masked(text, list(self._known_in(text)))
 
     def _known_in(self, text: str) -> Iterator[Span]:
@@ -100,7 +101,7 @@ class Redactor:
 
 
 class RedactingFilter(logging.Filter):
-    """Redacts what a log record says, its arguments, its trace and its stack. Put it on a handler."""
+    """Redacts a log record: its message, its arguments, its trace and its stack. Put it on a handler."""
 
     def __init__(self, redactor: Redactor) -> None:
         super().__init__()

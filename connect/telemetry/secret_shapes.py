@@ -1,8 +1,8 @@
 """Finds what looks like a secret: passwords in addresses and in lists of settings, in JSON, in headers, private keys.
 
-Where a password ends depends on what it stands in: at `&` in a query, at `;` in ODBC and many JDBC URLs, at the last
-`@` before a host, at its own quotation mark in JSON. Where a text does not tell which it is, the longest reading holds:
-too much is hidden rather than too little. No search goes back: a text takes time in proportion to its length.
+Where a password ends depends on its context: at `&` in a query, at `;` in ODBC and many JDBC URLs, at the last
+`@` before a host, at its own quotation mark in JSON. Where the context is ambiguous, the longest reading holds:
+too much is hidden rather than too little. No search backtracks: the time is proportional to a text's length.
 """
 
 from __future__ import annotations
@@ -106,18 +106,19 @@ _PEM_END: Final = re.compile(r"-----END [a-z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?---
 
 
 class Span(NamedTuple):
-    """From where to where a secret goes."""
+    """The range of a secret."""
 
     start: int
     end: int
 
 
 def secrets_in(text: str, *, whole: bool = False) -> Iterator[Span]:
-    """What looks like a secret; places may overlap. Masks and variables of config providers do not.
+    """What looks like a secret; ranges may overlap. Masks and variables of config providers are not secrets.
 
     Args:
-        whole: the text is the value of a setting and nothing else: a password may have spaces that nothing quotes, and
-            ends with the text at the latest. In other texts it ends with a line, or a word.
+        whole: the text is the value of a setting and nothing else: a password may have unquoted spaces, and ends with
+            the
+            text at the latest. In other texts it ends with a line, or a word.
     """
     small = text.lower()
     if not any(word in small for word in _WORDS):
@@ -140,7 +141,7 @@ def secrets_in(text: str, *, whole: bool = False) -> Iterator[Span]:
 
 
 def _private_keys(text: str, ahead: _Ahead) -> Iterator[Span]:
-    """Keys in PEM form, as far as their last line; to the end of a text that does not have it."""
+    """Keys in PEM form, up to their last line; to the end of a text that does not have it."""
     position = 0
     while (found := _PEM_BEGINNING.search(text, position)) is not None:
         position = ahead.span(_PEM_END, found.end()).end
@@ -148,10 +149,10 @@ def _private_keys(text: str, ahead: _Ahead) -> Iterator[Span]:
 
 
 class _Region(NamedTuple):
-    """What a secret cannot go beyond: the string in quotation marks around it, the line, the whole text.
+    """The limits of a secret: the string in quotation marks around it, the line, the whole text.
 
     Attributes:
-        pure: nothing stands in it but an address, or a list of settings.
+        pure: it contains nothing but an address, or a list of settings.
     """
 
     end: int
@@ -159,14 +160,14 @@ class _Region(NamedTuple):
 
 
 class _Ahead:
-    """Where things come next. What was found once is found again without a search, as long as it lies ahead."""
+    """Finds the next matches of patterns. A found one is returned without a search, as long as it lies ahead."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._found: dict[re.Pattern[str], Span] = {}
 
     def span(self, pattern: re.Pattern[str], position: int) -> Span:
-        """The next place of a pattern at or behind a position, which must not go back; the end if there is none."""
+        """The next match of a pattern at or after a position, which must not decrease; the end if there is none."""
         known = self._found.get(pattern)
         if known is None or known.start < position:
             found = pattern.search(self._text, position)
@@ -180,7 +181,7 @@ class _Ahead:
 
 
 class _Regions:
-    """Tells in which region a position lies. Asked from left to right."""
+    """Finds the region of a position. For ascending positions."""
 
     def __init__(self, text: str, ahead: _Ahead, *, whole: bool) -> None:
         self._text = text
@@ -213,12 +214,12 @@ class _Regions:
 
 @functools.cache
 def _closing(depth: int, quote: str) -> re.Pattern[str]:
-    """A quotation mark that ends what such a one began: behind as many backslashes, and not doubled."""
+    """A quotation mark that closes an opening one: behind as many backslashes, and not doubled."""
     return re.compile(rf"(?<![\\{quote}])(?:{quote}{quote})*\\{{{depth}}}{quote}(?!{quote}){_BEHIND.pattern}", re.ASCII)
 
 
 def _secret(text: str, found: re.Match[str], ahead: _Ahead, regions: _Regions) -> Span:
-    """Where the secret is that begins here; an empty place if there is none."""
+    """The range of the secret that begins here; an empty one if there is none."""
     start = found.end()
     if found.lastgroup == "easy":
         return _of_easy_connect(text, found.start())
@@ -275,7 +276,7 @@ def _of_item(text: str, found: re.Match[str], region: _Region, ahead: _Ahead) ->
 
 
 def _of_some_list(text: str, start: int, region: _Region, ahead: _Ahead, *, is_among_words: bool) -> int:
-    """The end of a value where the separator may be any: of the places where an item may follow, the last kind's first.
+    """The end of a value with an unknown separator: of the places where an item may follow, the last kind's first.
 
     Args:
         is_among_words: the item before this one ends with a space.

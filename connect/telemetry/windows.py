@@ -1,7 +1,7 @@
-"""What was measured lately: rates, averages and extremes over the last samples, as Kafka's metrics have them.
+"""Recent measurements: rates, averages and extremes over the last samples, as Kafka's metrics have them.
 
 A sample covers `metrics.sample.window.ms`; the last `metrics.num.samples` of them count. So with 30 s and 2, an average
-is over the last 30 to 60 seconds, and NaN when nothing was measured in them.
+is over the last 30 to 60 seconds, and NaN without measurements in them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from connect.telemetry.metrics import Buckets
 
 
 class Span(NamedTuple):
-    """How long a sample is, in seconds, and how many count."""
+    """The length of a sample, in seconds, and their number."""
 
     seconds: float = 30.0
     samples: int = 2
@@ -38,7 +38,7 @@ class _Sample:
 
 
 class Window:
-    """Measurements of the last samples. Called from one thread at a time.
+    """Measurements of the last samples. For one thread at a time.
 
     Args:
         span: see `Span`.
@@ -107,7 +107,7 @@ class Window:
 
 
 class Growth:
-    """A window over what a total of another process grows by, between the times that it is told."""
+    """A window over the growth of another process's total, between its reports."""
 
     def __init__(self, span: Span = SPAN, clock: Callable[[], float] = time.monotonic) -> None:
         self.window = Window(span, clock)
@@ -115,7 +115,7 @@ class Growth:
         self._count = 0
 
     def take(self, value: float | Buckets) -> None:
-        """The total as it is now, of a counter or a histogram. A smaller one means that counting started over."""
+        """The total is this now, of a counter or a histogram. A smaller one means that counting started over."""
         if not isinstance(value, Buckets):
             grown, self._total = value - self._total, value
             if grown > 0:
@@ -130,10 +130,10 @@ class Growth:
 
 
 class Rate:
-    """Growth per second of a total that is looked at now and then.
+    """Growth per second of a total that is read at intervals.
 
     Args:
-        window: how many seconds back the rate reaches.
+        window: the period of the rate, in seconds.
         clock: monotonic, in seconds.
     """
 
@@ -143,7 +143,7 @@ class Rate:
         self._seen: deque[tuple[float, float]] = deque()
 
     def update(self, total: float) -> None:
-        """Tell the total as it is now. A smaller one than before means that counting started over."""
+        """The total is this now. A smaller one than before means that counting started over."""
         if self._seen and total < self._seen[-1][1]:
             self._seen.clear()
         self._seen.append((self._clock(), total))

@@ -1,4 +1,4 @@
-"""What resources ask of whoever is behind the request under way."""
+"""The rights of the current request's caller, for resources."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from rest.security.roles import Identity, Rights, Role
 
 
 class MissingRoleError(ForbiddenError):
-    """Whoever asks may not. Answered with 403."""
+    """The caller lacks a role. Answered with 403."""
 
 
 @dataclass
 class Caller:
-    """Whoever asks.
+    """The caller of a request.
 
     Attributes:
-        identity: None where nobody is asked who they are.
+        identity: None without authentication.
         rights: what they may do.
         changed: what the request changes, for the audit log: names, never values.
         connector: which it is about.
         reason: why it was refused, for the audit log.
-        vouch: signs a request that is sent on for them; None where workers do not vouch for anybody.
+        vouch: signs a request that is forwarded for them; None where workers do not vouch for anybody.
     """
 
     identity: Identity | None
@@ -43,13 +43,13 @@ CALLER: Final[ContextVar[Caller]] = ContextVar("caller")
 
 
 class Access:
-    """What may be done where security is off: everything."""
+    """The rights without security: everything."""
 
     def require(self, role: Role, connector: str) -> None:
-        """See that the caller has a role for a connector that the path does not name. Raises MissingRoleError."""
+        """Check that the caller has a role for a connector that the path does not name. Raises MissingRoleError."""
 
     def visible(self, names: Iterable[str]) -> list[str]:
-        """Those connectors of which the caller may know."""
+        """Those connectors that the caller may see."""
         return list(names)
 
     def may(self, role: Role, connector: str) -> bool:
@@ -57,7 +57,7 @@ class Access:
         return True
 
     def sees_all(self) -> bool:
-        """Whether the caller may know of all connectors, so also of what the worker is busy with."""
+        """Whether the caller may see all connectors, so also what the worker is doing."""
         return True
 
     def reads_secrets(self, connector: str) -> bool:
@@ -68,12 +68,12 @@ class Access:
         """Note for the audit log what a request changes: names, never values."""
 
     def vouch(self, method: str, target: str, body: bytes) -> dict[str, str]:
-        """Headers that tell another worker on whose behalf this one asks. Raises NoSessionKeyError."""
+        """Headers that tell another worker on whose behalf this one sends a request. Raises NoSessionKeyError."""
         return {}
 
 
 class CallersAccess(Access):
-    """What the caller may do. Outside of a request there is none, and asking is an error."""
+    """The rights of the caller. Outside of a request there is none, and calling this is an error."""
 
     def require(self, role: Role, connector: str) -> None:
         caller = CALLER.get()
@@ -107,13 +107,13 @@ class CallersAccess(Access):
 
 
 def refusal(identity: Identity | None, need: Need) -> str:
-    """What is said to somebody who lacks a role."""
+    """The message for a user who lacks a role."""
     who = "You need" if identity is None else f"{identity} needs"
     return f"{who} {need}."
 
 
 def keys_changed(before: Mapping[str, str], after: Mapping[str, str | None]) -> dict[str, list[str]]:
-    """Which keys of a configuration are new, other and gone. In `after`, None is a key that goes."""
+    """Which keys of a configuration are new, changed and removed. In `after`, None removes a key."""
     kept = {key: value for key, value in after.items() if value is not None}
     found = {
         "added": sorted(kept.keys() - before.keys()),

@@ -1,4 +1,4 @@
-"""How often something may be done from an address, or fail: so many times at once, then once in some seconds."""
+"""Limits how often an address may do something, or fail: a number at once, then one in some seconds."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ _ADDRESSES: Final = 10_000
 class Attempts:
     """A bucket of attempts for each address. An attempt that succeeds is given back.
 
-    An IPv6 address stands for its /64 network: whoever has one address there has all of them. The addresses that were
-    quiet for longest are forgotten when there are many.
+    An IPv6 address stands for its /64 network: a client with one address there has all of them. With many addresses,
+    those
+    that were quiet for longest are forgotten.
 
     Args:
-        at_once: so many.
+        at_once: the size of a bucket.
         refill: seconds after which there is one more.
     """
 

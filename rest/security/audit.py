@@ -4,11 +4,11 @@
      "address": "10.0.0.7", "http": "PUT", "path": "/connectors/orders/config", "connector": "orders", "status": 200,
      "changed": {"changed": ["batch.size"]}}
 
-Of what was changed it has the names, never a value.
+It has the names of what was changed, never a value.
 
-Anybody may cause lines without having proved who they are, as often as he likes. So of those of an address there are
-ten at once, then one in six seconds; of all together a hundred, then one a second. What was left out is told in a line
-of its own, at most one a minute:
+Anybody may cause lines without a login, as often as they like. So of one address there are ten at once, then one in six
+seconds; of all together a hundred, then one a second. Omitted lines are counted in a line of its own, at most one a
+minute:
 
     {"time": "2026-03-01T09:30:00.123Z", "left_out": 12345, "addresses": 3}
 """
@@ -37,16 +37,16 @@ class AuditLine(msgspec.Struct, omit_defaults=True):
     """One line.
 
     Attributes:
-        time: when the answer was given, in UTC.
-        request: its id, which the answer carries as X-Request-Id.
-        user: who asked, as roles name them; None for nobody, or somebody unproved.
-        method: how that was proved: basic, bearer or certificate.
+        time: of the response, in UTC.
+        request: its id, which the response carries as X-Request-Id.
+        user: the caller, as roles name them; None for nobody, or an unauthenticated one.
+        method: of authentication: basic, bearer or certificate.
         address: where the request came from.
-        http, path, connector: what was asked.
-        status: what was answered; 401 and 429 are failed logins.
+        http, path, connector: of the request.
+        status: of the response; 401 and 429 are failed logins.
         changed: names of keys.
         reason: why it was refused.
-        forwarded_by: the worker that sent the request on.
+        forwarded_by: the worker that forwarded the request.
     """
 
     time: str
@@ -67,7 +67,7 @@ class AuditLog(Protocol):
     """Where lines go: `AuditLine`, and `LeftOut`."""
 
     def write(self, line: msgspec.Struct) -> None:
-        """Write one. Never raises: what was done is done."""
+        """Write one. Never raises: the change has already happened."""
 
 
 class AuditLogger:
@@ -78,15 +78,15 @@ class AuditLogger:
 
 
 class AuditFile:
-    """Lines go to the end of a file; when it is moved away, to a new one. Safe to use from many threads.
+    """Appends lines to a file; when it is moved away, to a new one. Safe to use from many threads.
 
     Several workers may write to one file of one machine: a line is one write.
 
     Args:
-        path: made when it is not there, for its owner and group alone.
+        path: created when it does not exist, for its owner and group alone.
 
     Raises:
-        ConfigError: it cannot be written to.
+        ConfigError: it cannot be written.
     """
 
     def __init__(self, path: str) -> None:
@@ -124,7 +124,7 @@ class AuditFile:
         self._file = fresh
 
     def close(self) -> None:
-        """Write no more."""
+        """Close the file."""
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
@@ -133,12 +133,12 @@ class AuditFile:
 
 
 def now() -> str:
-    """This moment, as lines have it."""
+    """The current time, in the form of lines."""
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def encoded(line: msgspec.Struct) -> bytes:
-    """A line, without its end. What is known to be secret is hidden even in names."""
+    """A line, without its end. Known secrets are hidden even in names."""
     parts = {name: _redacted(value) for name, value in msgspec.to_builtins(line).items()}
     return msgspec.json.encode(parts)
 
@@ -162,12 +162,12 @@ _ADDRESSES: Final = 10_000
 
 
 class LeftOut(msgspec.Struct):
-    """A line for many that were left out.
+    """A line for many omitted ones.
 
     Attributes:
         time: when it was written.
-        left_out: how many they are.
-        addresses: how many addresses they came from.
+        left_out: their number.
+        addresses: the number of addresses that they came from.
     """
 
     time: str
@@ -176,13 +176,13 @@ class LeftOut(msgspec.Struct):
 
 
 class StrangersLines:
-    """Writes lines about those who have not proved who they are: as many as somebody reads, the others counted.
+    """Writes lines about unauthenticated callers: as many as somebody reads, the others counted.
 
-    Used from one event loop.
+    For one event loop.
 
     Args:
-        audit: where to.
-        tell_after: seconds from the first that is left out to the line that tells of it.
+        audit: for the lines.
+        tell_after: seconds from the first omitted line to the line with their count.
     """
 
     def __init__(self, audit: AuditLog, tell_after: float = _TELL_AFTER_S) -> None:
@@ -196,7 +196,7 @@ class StrangersLines:
         self._addresses: set[str] = set()
 
     def write(self, line: AuditLine, *, login: bool) -> None:
-        """Write one, or count it. `login`: somebody tried to log in."""
+        """Write one, or count it. `login`: it was an attempt to log in."""
         own = self._logins if login else self._others
         if own.take(line.address) and self._all.take(_ALL):
             self._audit.write(line)

@@ -1,4 +1,4 @@
-"""Finds out who asks: by HTTP Basic (RFC 7617), a bearer token (RFC 6750), or the certificate of the connection."""
+"""Identifies the caller: by HTTP Basic (RFC 7617), a bearer token (RFC 6750), or the certificate of the connection."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ _SAY_EVERY_S: Final = 30.0
 
 
 class LoginError(Exception):
-    """Nobody could be made out. The message is for whoever asks; the same whatever was wrong.
+    """The caller is not authenticated. The message is for the client; the same whatever was wrong.
 
     Attributes:
         status: 401; 429 after too many failures; 503 when too many passwords wait to be checked.
-        reason: for the audit log; None where nothing was tried.
-        claimed: who they said they are, if there is such a user.
+        reason: for the audit log; None without an attempt.
+        claimed: the user that was named, if it exists.
         wait: seconds to wait before the next attempt.
     """
 
@@ -53,11 +53,11 @@ class LoginError(Exception):
 
 
 class Authentication:
-    """Used from one event loop.
+    """For one event loop.
 
     Args:
-        users: whose passwords are taken; None where Basic is off.
-        tokens: that are taken; None where Bearer is off.
+        users: with their passwords; None where Basic is off.
+        tokens: None where Bearer is off.
         certificates: names their owners; None where certificates do not count.
     """
 
@@ -81,7 +81,7 @@ class Authentication:
 
     @property
     def challenges(self) -> list[str]:
-        """What WWW-Authenticate says."""
+        """The value of WWW-Authenticate."""
         found = []
         if self._users is not None:
             found.append('Basic realm="Kafka Connect", charset="UTF-8"')
@@ -91,14 +91,14 @@ class Authentication:
 
     @property
     def takes_certificates(self) -> bool:
-        """Whether a certificate proves anything."""
+        """Whether a certificate counts."""
         return self._certificates is not None
 
     async def identify(self, scope: Scope, address: str) -> Identity:
-        """Who sent a request from an address. What the request says counts before the connection's certificate.
+        """The sender of a request from an address. The request's headers count before the connection's certificate.
 
         Raises:
-            LoginError: it is not proved.
+            LoginError: it is not authenticated.
         """
         sent = [value for name, value in scope["headers"] if name == b"authorization"]
         if not sent:
@@ -154,7 +154,7 @@ class Authentication:
     async def _matches(
         self, place: bytes, users: Users, name: str, password: str, address: str, claimed: str | None
     ) -> bool:
-        """Whether it is the user's password. Requests that come with the same one at the same time wait together."""
+        """Whether it is the user's password. Concurrent requests with the same one share a check."""
         check = self._checking.get(place)
         if check is None:
             if not self._attempts.take(address):

@@ -31,11 +31,11 @@ from connect.peers.tls import tls_settings
 
 
 def listener_context(raw: Mapping[str, str], prefix: str) -> ssl.SSLContext:
-    """The context of the https listeners.
+    """The TLS context of the https listeners.
 
     Args:
         raw: the worker's properties.
-        prefix: "listeners.https." or "admin.listeners.https.". Where a key begins with it, only such keys count.
+        prefix: "listeners.https." or "admin.listeners.https.". If a key begins with it, only such keys count.
 
     Raises:
         ConfigError: there is no certificate, or it cannot be read.
@@ -48,7 +48,7 @@ def listener_context(raw: Mapping[str, str], prefix: str) -> ssl.SSLContext:
 
 
 def client_auth(raw: Mapping[str, str], prefix: str) -> str:
-    """Whether clients are asked for a certificate: none, requested or required.
+    """Whether clients need a certificate: none, requested or required.
 
     ssl.client.authentication is how Confluent's servers spell the key.
     """
@@ -132,7 +132,7 @@ class CertificateNames:
     rules: Sequence[Rule]
 
     def name(self, certificate: Certificate) -> str | None:
-        """Who it is, None when the certificate does not say, or no rule fits."""
+        """The owner's name, None when the certificate has none, or no rule fits."""
         if self.source != "subject":
             wanted = _ALTERNATIVES[self.source]
             alternatives = certificate.get("subjectAltName", ())

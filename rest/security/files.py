@@ -1,4 +1,4 @@
-"""Files that say who may do what, read again when they change."""
+"""Files of users, tokens and roles, read again when they change."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class LineError(ValueError):
     """A line of such a file is wrong.
 
     Args:
-        line: from 1; 0 where it is about the file as a whole.
+        line: from 1; 0 for the file as a whole.
         message: what is wrong, and what to write. Never a secret.
     """
 
@@ -34,16 +34,17 @@ class LineError(ValueError):
 
 
 class WatchedFile(Generic[T]):
-    """What a file holds now. Used from one thread.
+    """The current content of a file. For one thread.
 
-    A file that is gone holds nothing. One that became unreadable or wrong stays what it was, and the log says why: a
-    slip of an editor locks nobody out.
+    A missing file is empty. One that became unreadable or wrong keeps its last content, and the log says why: a typing
+    error
+    locks nobody out.
 
     Args:
         key: the worker's key that names the file.
         path: where it is.
-        parse: makes something of its text; raises LineError.
-        nothing: what a file that is gone holds.
+        parse: parses its text; raises LineError.
+        nothing: the content of a missing file.
         private: whether others of this machine must not read it; nobody else may ever write it.
     """
 
@@ -59,7 +60,7 @@ class WatchedFile(Generic[T]):
         self._value = self._read()
 
     def current(self) -> T:
-        """What it holds. The same object until it changes."""
+        """The content. The same object until it changes."""
         try:
             if self._stamp is None or self._stamp != self._look():
                 self._value = self._read()
@@ -126,7 +127,7 @@ def _stamp(found: os.stat_result) -> tuple[int, ...]:
 
 
 def entries(text: str) -> list[tuple[int, str]]:
-    """The lines of a file that say something, with their numbers: not empty, no # at their beginning."""
+    """The meaningful lines of a file, with their numbers: not empty, no # at their beginning."""
     lines = enumerate((line.strip() for line in text.split("\n")), 1)
     return [(number, line) for number, line in lines if line and not line.startswith("#")]
 

@@ -1,18 +1,19 @@
-"""Tells the leader on whose behalf a request is sent on to it, signed with the group's session key (KIP-507).
+"""Tells the leader on whose behalf a request is forwarded to it, signed with the group's session key (KIP-507).
 
 Passwords and tokens travel in their own header, and the leader checks them again. A certificate ends at the worker that
-the client is connected to: that worker vouches for it. The client's address and the request's id come along for the
+the client is connected to: that worker vouches for it. The client's address and the request's id are sent along for the
 audit log.
 
     X-Connect-Forwarded:            base64({"certificate", "address", "request", "worker", "time"})
     X-Connect-Forwarded-Signature:  base64(HMAC-SHA-256(key, method, target, SHA-256 of the body, that header))
 
-A request cannot be sent on before the group has a session key. One whose signature does not fit is refused with 409
-while the leader may have handed out another key just now, as the same request succeeds in a moment; with 403 when it
-has not. What cannot be right is refused before the body is read.
+A request cannot be forwarded before the group has a session key. A wrong signature is refused with 409 while the leader
+may have written another key just now, as the same request succeeds in a moment; with 403 otherwise. What cannot be
+right
+is refused before the body is read.
 
-The key is derived from the session key, so no signature of one kind passes for the other. A signature counts for a
-minute, and once. Whoever may read the config topic knows the session key: as in Kafka Connect that is the
+The key is derived from the session key, so no signature of one kind is valid for the other. A signature is valid for a
+minute, and once. Anybody who can read the config topic knows the session key: as in Kafka Connect that is the
 group's own secret.
 """
 
@@ -43,7 +44,7 @@ _MAC_BYTES: Final = 32
 
 
 class Forwarded(msgspec.Struct):
-    """On whose behalf. `certificate` is a name, None for those who bring a password or a token of their own."""
+    """The client of a forwarded request. `certificate` is a name, None for clients with a password or a token."""
 
     certificate: str | None
     address: str
@@ -53,7 +54,7 @@ class Forwarded(msgspec.Struct):
 
 
 class DisbelievedError(Exception):
-    """What another worker is said to say is not believed; the message says why.
+    """A request is not believed to come from another worker; the message says why.
 
     Attributes:
         status: 409 where the same request may succeed in a moment, else 403.
@@ -65,21 +66,21 @@ class DisbelievedError(Exception):
 
 
 class NoSessionKeyError(RebalanceError):
-    """The group has no session key yet, so nothing can be asked of another worker on a user's behalf."""
+    """The group has no session key yet, so no request can be forwarded on a user's behalf."""
 
     def __init__(self) -> None:
         super().__init__("Cannot complete request: the group has no session key yet.")
 
 
 class Vouch(Protocol):
-    """Makes the headers for a request that is sent on. Raises NoSessionKeyError."""
+    """Makes the headers of a forwarded request. Raises NoSessionKeyError."""
 
     def __call__(self, method: str, target: str, body: bytes) -> dict[str, str]:
         """The target is path and query."""
 
 
 class Vouching:
-    """Signs, and checks what others signed.
+    """Signs, and checks others' signatures.
 
     Args:
         session_key: the group's, None while there is none.
@@ -102,7 +103,7 @@ class Vouching:
         self._seen: OrderedDict[bytes, None] = OrderedDict()
 
     def vouch(self, identity: Identity | None, address: str, request: str, *, must: bool = True) -> Vouch:
-        """What signs a request on behalf of somebody. Unless it must, it signs nothing without a session key."""
+        """A function that signs on a user's behalf. Without a session key it signs nothing, unless it must."""
 
         def sign(method: str, target: str, body: bytes) -> dict[str, str]:
             key = self._session_key()
@@ -118,10 +119,10 @@ class Vouching:
         return sign
 
     def look_at(self, header: str, signature: str) -> Forwarded:
-        """What is said to be of a worker of this group, before the body is there that it is signed with.
+        """Check headers that claim to be of a worker of this group, before the signed body is read.
 
         Raises:
-            DisbelievedError: it cannot be.
+            DisbelievedError: they cannot be.
         """
         if self._session_key() is None:
             raise DisbelievedError("the group has no session key yet.", 409)
@@ -137,10 +138,10 @@ class Vouching:
         return forwarded
 
     def check(self, header: str, signature: str, method: str, target: str, body: bytes) -> Forwarded:
-        """What a worker of this group says.
+        """The client that a worker of this group names.
 
         Raises:
-            DisbelievedError: it is not from one, too old, or was here before.
+            DisbelievedError: the request is not from a worker, too old, or was repeated.
         """
         forwarded = self.look_at(header, signature)
         key = self._session_key()

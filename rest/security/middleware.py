@@ -1,7 +1,8 @@
-"""Stands in front of the REST interface: nobody unknown passes or does what they may not, changes are written down.
+"""Guards the REST interface: no unauthenticated or unauthorised request passes, and changes are logged.
 
-Exactly one line of the audit log tells of a change: the worker that carries it out writes it. One that sends a request
-on writes only what the other one does not: that it had no answer, or that the other one keeps no such log.
+A change is logged in exactly one line: by the worker that carries it out. One that forwards a request logs only what
+the
+other one does not: that it did not answer, or that it has no such log.
 """
 
 from __future__ import annotations
@@ -52,12 +53,12 @@ class Security:
 
     Args:
         app: the REST interface.
-        authentication: None where nobody is asked who they are, and only the audit log is kept.
+        authentication: None where there is only the audit log.
         roles: what is granted.
-        audit: where changes are written down.
+        audit: logs changes.
         vouching: None in standalone mode.
         open_paths: that anybody may GET.
-        room: for bodies that are to prove that another worker sent them.
+        room: for bodies that have to prove that another worker sent them.
     """
 
     def __init__(
@@ -115,7 +116,7 @@ class Security:
                 self._write_down(asked, scope)
 
     async def _refusal(self, asked: _Asked, scope: Scope) -> ASGIApp | None:
-        """What to answer in place of the application, None when the caller may pass."""
+        """The response instead of the application's, None when the caller may pass."""
         need, caller = asked.need, asked.caller
         if self._authentication is None:
             caller.rights = EVERYTHING

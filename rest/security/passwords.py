@@ -37,7 +37,7 @@ _MOST_WORK: Final = 2**24
 
 @dataclass(frozen=True, slots=True)
 class PasswordHash:
-    """A password that can be recognised, but not read.
+    """The hash of a password.
 
     Attributes:
         ln, r, p: costs: 2^ln rounds of r blocks, p times; 128 * r * 2^ln bytes of memory.
@@ -57,7 +57,7 @@ class PasswordHash:
 
     @classmethod
     def of_nobody(cls, ln: int = 15, r: int = 8, p: int = 3) -> PasswordHash:
-        """One that no password matches, at these costs."""
+        """A hash that no password matches, at these costs."""
         return cls(ln, r, p, secrets.token_bytes(16), secrets.token_bytes(32))
 
     @classmethod

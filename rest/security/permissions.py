@@ -1,4 +1,4 @@
-"""What a request needs: which role, and for what. What is not here needs an admin."""
+"""What a request needs: which role, for which connector. A request that is not listed needs an admin."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Need:
 
     Attributes:
         role: or a higher one.
-        where: for what. A request whose connector stands in its body needs the role somewhere; the resource sees to
-            the rest.
+        where: for what. A request whose connector stands in its body needs the role for any; the resource checks the
+            rest.
         connector: the one that its path names.
         changes: whether it changes anything, and so is audited.
     """

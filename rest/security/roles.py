@@ -38,7 +38,7 @@ Kind = Literal["user", "token", "certificate"]
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Someone who proved who they are: a user by a password, the holder of a token or of a certificate.
+    """An authenticated caller: a user by a password, the holder of a token or of a certificate.
 
     Written as roles and the audit log have it: user:alice, token:ci, certificate:CN=ops,O=Example.
     """
@@ -51,7 +51,7 @@ class Identity:
 
     @property
     def method(self) -> str:
-        """How it was proved, as rest.security.authentication has it."""
+        """The method of authentication, as in rest.security.authentication."""
         return {"user": "basic", "token": "bearer", "certificate": "certificate"}[self.kind]
 
 
@@ -60,9 +60,10 @@ _KINDS: Final = ("user", "token", "certificate")
 
 
 class Role(enum.IntEnum):
-    """What someone may do, each more than the one before.
+    """What a user may do, each more than the one before.
 
-    VIEWER reads, OPERATOR pauses and restarts, EDITOR makes, changes and deletes, ADMIN does what concerns the worker.
+    VIEWER reads, OPERATOR pauses and restarts, EDITOR creates, changes and deletes, ADMIN does what concerns the
+    worker.
     """
 
     VIEWER = 1
@@ -76,7 +77,7 @@ class Role(enum.IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """A role for the connectors whose names fit one of these patterns. `to` is as in the file, groups resolved.
+    """A role for the connectors whose names match one of these patterns. `to` is as in the file, groups resolved.
 
     `secrets`: their configurations are shown with their secrets, as they were written.
     """
@@ -92,7 +93,7 @@ class Grant:
 
 
 class Rights:
-    """What somebody may do."""
+    """What a user may do."""
 
     def __init__(self, grants: Iterable[Grant]) -> None:
         self._grants = tuple(grants)

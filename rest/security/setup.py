@@ -1,4 +1,4 @@
-"""Opens what `rest.security.*` of a worker names, and says at its start what is wrong with it."""
+"""Opens the files of a worker's `rest.security.*`, and reports their errors at its start."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class Guard:
-    """What stands before the REST interface of a worker, on all of its listeners.
+    """What guards the REST interface of a worker, on all of its listeners.
 
     Attributes:
-        authentication: None where only the audit log is kept.
-        roles: None where whoever proves who they are may do everything.
+        authentication: None where there is only the audit log.
+        roles: None where every authenticated user may do everything.
     """
 
     authentication: Authentication | None
@@ -55,11 +55,11 @@ class Guard:
 
     @property
     def access(self) -> Access:
-        """What resources ask."""
+        """The rights of callers, for resources."""
         return CallersAccess()
 
     def around(self, app: ASGIApp, vouching: Vouching | None, room: Room) -> ASGIApp:
-        """The application, guarded. `room` is for bodies that are to prove that another worker sent them."""
+        """The application, guarded. `room` is for bodies that have to prove that another worker sent them."""
         from rest.security.middleware import Security
 
         return Security(app, self.authentication, self.roles, self.audit, vouching, self.open_paths, room)
@@ -70,12 +70,12 @@ def _raise(error: ConfigError) -> None:
 
 
 def open_guard(config: Config, raw: Mapping[str, str], wrong: Callable[[ConfigError], None] = _raise) -> Guard | None:
-    """The guard that a worker's settings ask for, None for none.
+    """The guard of a worker's settings, None for none.
 
     Args:
         config: the worker's, parsed.
         raw: the same, as written: for the listeners' TLS.
-        wrong: told everything that is wrong; what it lets pass must not be used.
+        wrong: called with all errors; if it returns, the result must not be used.
     """
     options = RestSecurityOptions.parse(config)
     methods = set(options.authentication)

@@ -1,11 +1,11 @@
-"""The file of rest.security.tokens.file: a line for each bearer token (RFC 6750), which itself stands nowhere.
+"""The file of rest.security.tokens.file: a line for each bearer token (RFC 6750), without the token itself.
 
     # name:hash[:expiry]
     ci:sha256$9f86d081...:2027-01-31
     terraform:sha256$60303ae2...
 
-`connect tokens create ci` writes it and shows the token, once. A token is 256 random bits, so a hash that is quick to
-make is enough. The expiry is a day, to its end, or a moment with its zone (2027-01-31T12:00:00Z).
+`connect tokens create ci` writes it and shows the token, once. A token is 256 random bits, so a fast hash is
+enough. The expiry is a day, to its end, or a time with its zone (2027-01-31T12:00:00Z).
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _HASH: Final = re.compile(r"sha256\$([0-9a-fA-F]{64})")
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token that can be recognised, but not read. `expires` is None for one that lasts."""
+    """The hash of a token. `expires` is None for one that never does."""
 
     name: str
     digest: bytes
     expires: datetime | None = None
 
     def expired(self, now: datetime) -> bool:
-        """Whether it counts no more."""
+        """Whether it is no longer valid."""
         return self.expires is not None and now >= self.expires
 
     def __str__(self) -> str:
@@ -44,19 +44,19 @@ class Token:
 
 
 def new_token(name: str, expires: datetime | None = None) -> tuple[Token, str]:
-    """A token, and the secret that is shown once."""
+    """A token, and its secret, which is shown once."""
     secret = PREFIX + secrets.token_urlsafe(32)
     return Token(name, digest(secret), expires), secret
 
 
 def digest(secret: str) -> bytes:
-    """What is kept of a token."""
+    """The hash of a token."""
     return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).digest()
 
 
 @dataclass(frozen=True, eq=False)
 class Tokens:
-    """All tokens, by what is kept of them."""
+    """All tokens, by their hashes."""
 
     by_digest: Mapping[bytes, Token]
 
@@ -89,7 +89,7 @@ def parse_tokens(text: str) -> Tokens:
 
 
 def expiry(text: str) -> datetime:
-    """A moment as it is written. Raises ValueError."""
+    """The expiry of a token. Raises ValueError."""
     try:
         if re.fullmatch(r"\d{4}-\d{2}-\d{2}", text):
             day = datetime.fromisoformat(text).date()

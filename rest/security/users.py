@@ -21,7 +21,7 @@ class Users:
 
     Attributes:
         by_name: all of them.
-        decoy: what a password of an unknown user is compared with: it takes as long as the slowest of theirs.
+        decoy: the hash for the password of an unknown user: checking it takes as long as the slowest of theirs.
     """
 
     by_name: Mapping[str, PasswordHash]
@@ -35,7 +35,7 @@ class Users:
         return cls(by_name, decoy)
 
     def find(self, name: str) -> PasswordHash:
-        """The hash of a user; for one that there is not, one that nothing matches."""
+        """The hash of a user; for an unknown one, a hash that nothing matches."""
         return self.by_name.get(name, self.decoy)
 
 

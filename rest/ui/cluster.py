@@ -1,4 +1,4 @@
-"""The cluster that the page shows: anything that answers as Kafka Connect's REST interface does."""
+"""The cluster that the page shows: anything with Kafka Connect's REST interface."""
 
 from __future__ import annotations
 
@@ -18,50 +18,50 @@ _PREFIX: Final = b"x-forwarded-"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the interface answered: a status of HTTP, and the JSON of the body; None where it has none."""
+    """A response: its HTTP status, and the JSON of its body; None where it has none."""
 
     status: int
     body: Any
 
     @property
     def refused(self) -> bool:
-        """Whether it was not done."""
+        """Whether the request was refused."""
         return self.status >= 400
 
     @property
     def message(self) -> str:
-        """Why it was not done, in the interface's words."""
+        """Why it was refused, in the interface's words."""
         said = self.body.get("message") if isinstance(self.body, dict) else None
         return str(said or f"The worker answered with HTTP {self.status}.")
 
 
 class Cluster(ABC):
-    """Asks the REST interface for whoever looks at the page, with their rights. Called in the server's event loop."""
+    """Sends requests to the REST interface with the rights of the page's reader. Called in the server's event loop."""
 
     @abstractmethod
     async def ask(self, method: str, *path: str, body: object = None, **query: str | list[str]) -> Answer:
-        """Send one request. Each part of the path is quoted. An answer that refuses is not an exception."""
+        """Send one request. Each part of the path is quoted. A refusal is not an exception."""
 
     async def expanded(self) -> Answer:
-        """All connectors: their states, configurations and, where workers tell it, what is measured."""
+        """All connectors: their states, configurations and, where workers report them, metrics."""
         return await self.ask("GET", "connectors", expand=["status", "info", "metrics"], stalled="true")
 
     async def metrics(self) -> Answer:
-        """Of all connectors only what is measured; of workers of Java nothing."""
+        """Only the metrics of all connectors; of Java workers nothing."""
         return await self.ask("GET", "connectors", expand="metrics")
 
     async def validate(self, config: Mapping[str, Any]) -> Answer:
-        """What the cluster says of a connector's configuration, key by key."""
+        """The cluster's validation of a connector's configuration, key by key."""
         plugin = str(config.get("connector.class", ""))
         return await self.ask("PUT", "connector-plugins", plugin, "config", "validate", body=dict(config))
 
 
 class InsideCluster(Cluster):
-    """The interface of the worker that serves the page, asked within the process, without a connection.
+    """The interface of the worker that serves the page, called within the process, without a connection.
 
     Args:
-        interface: with its guard, which looks at each request as at any other.
-        scope: of the browser's request: who asks, and from where.
+        interface: with its guard, which checks each request as any other.
+        scope: of the browser's request: its user and address.
     """
 
     def __init__(self, interface: ASGIApp, scope: Scope) -> None:

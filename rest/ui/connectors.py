@@ -1,4 +1,4 @@
-"""/ui/connectors: the list, and a page for each with what can be done about it."""
+"""/ui/connectors: the list, and a page for each connector with its actions."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _SORTS: Final[Mapping[str, Callable[[Row], Any]]] = {
 
 
 class _Said(NamedTuple):
-    """What a page says above all: what was refused, and what somebody wrote, so that it is not lost."""
+    """What a page shows at its top: a refusal, and what the user wrote, so that it is not lost."""
 
     message: str
     status: int = 400
@@ -58,7 +58,7 @@ class _Said(NamedTuple):
 
 @router.get("/connectors")
 async def connectors_page(request: Request) -> Response:
-    """All connectors, sought and sorted by the address, so that a link leads to the same list."""
+    """All connectors, filtered and sorted by the address, so that a link leads to the same list."""
     answer = await cluster_of(request).expanded()
     if answer.refused:
         return refused(answer)
@@ -82,7 +82,7 @@ async def connector_page(request: Request, name: str) -> Response:
 
 @router.post("/connectors/{name}")
 async def change_connector(request: Request, name: str) -> Response:
-    """What a button of its page asks for. Says on the page what the cluster answered."""
+    """The action of a button of its page. The page shows the cluster's response."""
     name, form = plain(name), await form_of(request)
     cluster, wanted = cluster_of(request), form.get("do", "")
     if wanted == "configure":
@@ -129,7 +129,7 @@ async def _shown(request: Request, name: str, said: _Said | None = None) -> Resp
 
 
 async def _configure(request: Request, cluster: Cluster, name: str, written: str) -> Response:
-    """Validate first: a connector must not fail for what can be said beforehand."""
+    """Validate first: a connector must not fail for an error that validation finds."""
     try:
         config = json.loads(written)
         if not isinstance(config, dict):

@@ -1,4 +1,4 @@
-"""A configuration as a form: made of the definitions with which a cluster validates it."""
+"""A configuration as a form, from the definitions of a validation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Field:
     Attributes:
         kind: of Kafka's types of configuration values: STRING, INT, BOOLEAN, LIST, PASSWORD, ...
         value: as written; empty when it is not.
-        default: what it is without being written; None when there is none.
+        default: the value when none is written; None when there is none.
         choices: recommended values.
     """
 
@@ -38,12 +38,12 @@ class Field:
 
     @property
     def secret(self) -> bool:
-        """Whether nobody may look over a shoulder."""
+        """Whether its value must not be visible."""
         return self.kind == "PASSWORD"
 
     @property
     def first(self) -> bool:
-        """Whether it is among the first that somebody has to see."""
+        """Whether it is among the keys that every user has to see."""
         return self.required or self.important or bool(self.value or self.errors)
 
 
@@ -67,10 +67,10 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """All keys of a connector with what is written.
+    """All keys of a connector with their values.
 
     Attributes:
-        others: lines `key=value` of keys that no definition speaks of.
+        others: lines `key=value` of keys without a definition.
         count: of errors.
         unplaced: errors of keys that have no field, by key.
     """
@@ -82,9 +82,9 @@ class Form:
 
 
 def form(validated: Mapping[str, Any], written: Mapping[str, str], *, errors: bool) -> Form:
-    """A form of what PUT /connector-plugins/{class}/config/validate answered to what is written.
+    """The form for a response of PUT /connector-plugins/{class}/config/validate.
 
-    `errors`: whether to show them. Before somebody has written anything they would only say that nothing is written.
+    `errors`: whether to show them. In an empty form they would only say that nothing is written.
     """
     found: dict[str, Group] = {}
     defined, unplaced, count = set(), {}, 0
@@ -135,7 +135,7 @@ def _field(
 
 
 def written(sent: Mapping[str, str]) -> dict[str, str]:
-    """The configuration that a form was sent with: what is empty is not written.
+    """The configuration of a submitted form: empty fields are not written.
 
     Raises:
         ValueError: a line of the other keys has no `=`.

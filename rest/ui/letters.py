@@ -1,4 +1,4 @@
-"""/ui/connectors/{name}/dead-letters: the records that a connector gave up, by what went wrong, and their replay."""
+"""/ui/connectors/{name}/dead-letters: the records that a connector gave up, grouped by error, and their replay."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _SHOWN: Final = "50"
 
 @router.get("/connectors/{name}/dead-letters")
 async def letters_page(request: Request, name: str) -> Response:
-    """The newest, those of one error if the address says so, and how many of each error there are."""
+    """The newest, those of one error if the address names it, and the number of each error."""
     return await _shown(request, plain(name))
 
 
 @router.get("/connectors/{name}/dead-letters/{partition}/{offset}")
 async def letter_page(request: Request, name: str, partition: str, offset: str) -> Response:
-    """One of them, whole."""
+    """One dead letter, whole."""
     name = plain(name)
     answer = await cluster_of(request).ask("GET", "connectors", name, "dlq", partition, offset)
     if answer.refused:
@@ -33,7 +33,7 @@ async def letter_page(request: Request, name: str, partition: str, offset: str) 
 
 @router.post("/connectors/{name}/dead-letters")
 async def replay_letters(request: Request, name: str) -> Response:
-    """Write them again into the topics that they came from: all, or those of one error."""
+    """Write them again into their original topics: all, or those of one error."""
     name, form = plain(name), await form_of(request)
     body = {"fingerprint": form["fingerprint"]} if form.get("fingerprint") else {}
     answer = await cluster_of(request).ask("POST", "connectors", name, "dlq", "replay", body=body)

@@ -19,7 +19,7 @@ router = APIRouter(include_in_schema=False)
 
 @router.get("/new")
 async def catalogue_page(request: Request) -> Response:
-    """What there is; with a class, the form for it."""
+    """All connector plug-ins; with a class, the form for it."""
     cluster, plugin = cluster_of(request), request.query_params.get("class", "")
     if plugin:
         return await _form(cluster, {"connector.class": plugin}, errors=False)
@@ -32,7 +32,7 @@ async def catalogue_page(request: Request) -> Response:
 
 @router.post("/new")
 async def create_connector(request: Request) -> Response:
-    """Checks what is written, and makes the connector if that is what was asked and nothing is wrong."""
+    """Validate the form, and create the connector if that was requested and nothing is wrong."""
     cluster, sent = cluster_of(request), await form_of(request)
     try:
         config = written(sent)
@@ -63,7 +63,7 @@ async def _form(
 
 
 def _elsewhere(config: Mapping[str, str], made: Form) -> dict[str, Any]:
-    """The same by a file, and by a request."""
+    """The same as a file, and as a request."""
     secret = {one.key for group in made.groups for one in group.fields if one.secret}
     shown = {key: "${env:NAME}" if key in secret else value for key, value in sorted(config.items())}
     name = config.get("name") or "NAME"

@@ -1,4 +1,4 @@
-"""Makes pages of templates, and says what a browser may do with them."""
+"""Renders pages of templates, and restricts what a browser may do with them."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _templates = Environment(
 
 
 def page(template: str, *, status: int = 200, **values: Any) -> Response:
-    """A page as an answer. Every value is text to it: what stands in a configuration or a trace is not markup."""
+    """A page as a response. Every value is text: nothing in a configuration or a trace is markup."""
     text = _templates.get_template(template).render(**values)
     return Response(text, status, HEADERS, media_type="text/html; charset=utf-8")
 
 
 def count(value: float | None) -> str:
-    """12, 3,400, 5.6 M; a dash for what is not known."""
+    """12, 3,400, 5.6 M; a dash for an unknown number."""
     if value is None or math.isnan(value):
         return "-"
     if value >= 1_000_000:
@@ -41,7 +41,7 @@ def count(value: float | None) -> str:
 
 
 def iso(milliseconds: float) -> str:
-    """A moment since the epoch, to the second, of UTC."""
+    """A time since the epoch, to the second, in UTC."""
     return dt.datetime.fromtimestamp(milliseconds / 1000, dt.UTC).strftime("%Y-%m-%d %H:%M:%SZ")
 
 

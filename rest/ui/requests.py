@@ -1,4 +1,4 @@
-"""What the pages share: whom they ask, how they read a form, and how they answer."""
+"""What the pages share: their cluster, how they read a form, and how they respond."""
 
 from __future__ import annotations
 
@@ -43,26 +43,26 @@ async def form_of(request: Request) -> dict[str, str]:
 
 
 def plain(name: str) -> str:
-    """A connector's name, of a path."""
+    """A connector's name, from a path."""
     return name.replace(SLASH, "/")
 
 
 def path_of(name: str, *parts: str) -> str:
-    """Where a connector's page is, or one below it."""
+    """The path of a connector's page, or of one below it."""
     return "/".join(["/ui/connectors", quote(name, safe=""), *parts])
 
 
 def to(path: str, done: str) -> Response:
-    """After a change the browser gets the page again: to load it again repeats nothing. `done`: of `DONE`."""
+    """Redirect after a change, so that reloading repeats nothing. `done`: of `DONE`."""
     return RedirectResponse(f"{path}?done={done}", 303)
 
 
 def done(request: Request) -> str:
-    """What was done before this page, in words; empty when nothing was."""
+    """What the previous request did, in words; empty for nothing."""
     return DONE.get(request.query_params.get("done", ""), "")
 
 
 def refused(answer: Answer) -> Response:
-    """A page in the place of one that the cluster refuses to show."""
+    """A page instead of one that the cluster refuses to show."""
     title = _TITLES.get(answer.status, "Not available")
     return page("error.html", status=answer.status, title=title, message=answer.message)

@@ -1,4 +1,4 @@
-"""/ui: the pages. Each asks the REST interface with the rights of whoever looks, and shows what it answers."""
+"""/ui: the pages. Each sends requests to the REST interface with the rights of its reader, and shows the responses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the pages show, made of what the REST interface answers."""
+"""What the pages show, from responses of the REST interface."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class Part:
 
     Attributes:
         task: the number; None for the connector itself.
-        state: as the cluster says it.
-        reason: a line: why it failed, or what it waits for. Empty where there is nothing to say.
+        state: in the cluster's words.
+        reason: a line: why it failed, or what it waits for. Empty without either.
         trace: the whole of it.
-        measured: None in it where the worker does not tell.
+        measured: None in it where the worker does not report it.
     """
 
     task: int | None
@@ -49,7 +49,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A connector in a list: the worst state of it and its tasks, and what is measured of all tasks together."""
+    """A connector in a list: the worst state of it and its tasks, and the metrics of all tasks together."""
 
     name: str
     type: str
@@ -66,22 +66,22 @@ class Row:
 
     @property
     def running(self) -> int:
-        """How many tasks run."""
+        """The number of running tasks."""
         return sum(1 for part in self.tasks if part.state == "RUNNING")
 
     @property
     def reason(self) -> str:
-        """Why it is as it is, a line; else what one of its parts waits for."""
+        """The reason of its state, a line; else what one of its parts waits for."""
         worst_first = sorted(self.parts, key=lambda part: part.state != self.state)
         return next((part.reason for part in worst_first if part.reason), "")
 
 
 @dataclass(slots=True)
 class Problem:
-    """One kind of error, and all that have it.
+    """One kind of error, and all connectors and tasks that have it.
 
     Attributes:
-        reason: of the first that has it.
+        reason: of the first.
         state: FAILED or STALLED.
         parts: connector and task of each.
     """
@@ -109,7 +109,7 @@ class Overview:
 
 
 def rows(expanded: Mapping[str, Any]) -> list[Row]:
-    """Of GET /connectors with expand=status, info and metrics, by name. What is being made or deleted is left out."""
+    """Of GET /connectors with expand=status, info and metrics, by name. Those being created or deleted are left out."""
     return [row(name, found) for name, found in sorted(expanded.items()) if found.get("status")]
 
 
@@ -130,7 +130,7 @@ def row(name: str, found: Mapping[str, Any]) -> Row:
 
 
 def overview(found: Sequence[Row]) -> Overview:
-    """Put together what the rows say."""
+    """Summarise the rows."""
     by_name = [(row.name, part) for row in found for part in row.parts]
     tasks = [part for _, part in by_name if part.task is not None]
     return Overview(
