@@ -1,4 +1,4 @@
-"""What `connect bench` finds out: where the time of a connector's tasks went, and what to do about it."""
+"""The result of `connect bench`: where the time of a connector's tasks went, and what to do about it."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class Look:
         bytes: of values that a sink consumed, of keys and values that a source sent.
         errors: records that were given up.
         batches: of records.
-        seconds: of all tasks, by what they did: steps, put, pre_commit, poll.
+        seconds: of all tasks, by activity: steps, put, pre_commit, poll.
         cpu: seconds of the tasks' processes.
         memory: their PSS in bytes.
-        tasks: how many there are.
+        tasks: their number.
     """
 
     at: float
@@ -48,7 +48,7 @@ def samples(page: str, connector: str) -> Iterator[tuple[str, dict[str, str], fl
 
 
 def look(at: float, page: str, connector: str, processes: Mapping[int, tuple[float, float]]) -> Look:
-    """What the page of a worker says.
+    """The figures of a worker's page.
 
     Args:
         processes: of each task by number, CPU seconds and PSS.
@@ -87,10 +87,10 @@ _SECONDS: Final = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """What was measured between two looks.
+    """The difference between two measurements.
 
     Attributes:
-        shares: of the tasks' time, by what they did with it; what is left is `waiting`.
+        shares: of the tasks' time, by activity; the rest is `waiting`.
         waiting: what the rest of the time went to.
         bottleneck: what took the most, in a sentence.
         advice: what to try next.
@@ -119,7 +119,7 @@ class Outcome:
 
 
 def outcome(connector: str, kind: str, first: Look, last: Look) -> Outcome:
-    """Compare two looks."""
+    """Compare two measurements."""
     seconds = max(last.at - first.at, 1e-9)
     records = last.records - first.records
     cores = max(0.0, last.cpu - first.cpu) / seconds
@@ -150,7 +150,7 @@ def outcome(connector: str, kind: str, first: Look, last: Look) -> Outcome:
 
 
 def _bottleneck(kind: str, shares: Mapping[str, float], waiting: str, busy: float, tasks: int) -> tuple[str, str]:
-    """What took the most of the tasks' time, and what to try.
+    """What took most of the tasks' time, and what to try.
 
     Args:
         busy: cores that a task used.

@@ -1,4 +1,4 @@
-"""The files of `connect test`: a connector's configuration, and cases of records with what is expected of them."""
+"""The files of `connect test`: a connector's configuration, and cases of records with the expected results."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Case:
     Attributes:
         file, line: where it begins.
         records: as written.
-        expected: for each record; a form that was checked.
+        expected: for each record; its form was checked.
     """
 
     name: str
@@ -47,21 +47,21 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Wrong:
-    """One line of what went wrong in a case, and where the file expects it."""
+    """One line of a failed case, and the position of the expectation."""
 
     line: int
     message: str
 
 
 class CaseFile:
-    """One file, read and checked. Its pipeline is recreated for each case, so that none knows of another.
+    """One file, read and checked. Its pipeline is created again for each case, so that cases are independent.
 
     Args:
-        path: of the file. Other files that it names are looked for beside it.
+        path: of the file. Other files that it names are relative to it.
         worker: a worker's file, for all that name none.
 
     Raises:
-        YamlError: it is not what it should be.
+        YamlError: its content is invalid.
         WrongConfigError: the worker's configuration is wrong.
     """
 
@@ -83,7 +83,7 @@ class CaseFile:
         self.cases = [self._case(node) for node in keys["cases"].value]
 
     def run(self, case: Case) -> list[Wrong]:
-        """Run one case. Returns what is not as expected; nothing when all is. Raises as the constructor does."""
+        """Run one case. Returns unmet expectations; nothing when it passes. Raises as the constructor does."""
         pipeline = self._pipeline(case)
         trial = Trial(pipeline.chain, pipeline.dead_letters)
         wrong: list[Wrong] = []
@@ -122,7 +122,7 @@ class CaseFile:
         return kind
 
     def _read_config(self, node: Node) -> tuple[dict[str, str], dict[str, str]]:
-        """The connector's keys, and where each of them stands; "" is where others could be added."""
+        """The connector's keys, and the position of each; "" is where others could be added."""
         if isinstance(node.value, dict):
             return _texts(node.value), {"": node.place, **{key: one.place for key, one in node.value.items()}}
         path = self._beside(node, "config")
@@ -200,7 +200,7 @@ def _texts(keys: Mapping[str, Node]) -> dict[str, str]:
 
 
 def _line(expected: Node, path: str) -> int:
-    """The line of what a problem is about: as near as the file comes to it."""
+    """The line that a problem is about, as far as the file shows it."""
     node = expected
     for key in _keys(path):
         if isinstance(node.value, list) and key.isdecimal() and int(key) < len(node.value):

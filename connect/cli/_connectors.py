@@ -1,4 +1,4 @@
-"""What several commands do with the connectors of a cluster: one thing to many, ask before, tell programs."""
+"""What several commands share: one operation on many connectors, confirmation, output for programs."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from connect.errors import ConnectError
 
 
 def each(args: argparse.Namespace, done: str, act: Callable[[RestClient, str], Any]) -> int:
-    """Do one thing to every connector of `args.connectors`, and say so; one that fails does not keep the others.
+    """Do one thing to every connector of `args.connectors`, and report it; one that fails does not stop the others.
 
     Args:
-        done: what has happened then, e.g. "is told to pause".
+        done: the report of a success, e.g. "is told to pause".
     """
     client = client_of(args)
     code = OK
@@ -40,7 +40,7 @@ def each(args: argparse.Namespace, done: str, act: Callable[[RestClient, str], A
 
 
 def agree(question: str, args: argparse.Namespace) -> bool:
-    """Whether --yes was given, or the person at the terminal says yes. Elsewhere nobody can be asked: no."""
+    """Whether --yes was given, or the user at the terminal agrees. Without a terminal: no."""
     if args.yes:
         return True
     if not sys.stdin.isatty():
@@ -51,7 +51,7 @@ def agree(question: str, args: argparse.Namespace) -> bool:
 
 
 def declared_secrets(client: RestClient, config: Mapping[str, str]) -> set[str]:
-    """The keys of a connector that its plug-in declares as PASSWORD; none where the cluster cannot tell."""
+    """The keys of a connector that its plug-in declares as PASSWORD; none where the cluster does not say."""
     try:
         keys = client.get("connector-plugins", config.get("connector.class", ""), "config")
     except AnswerError:

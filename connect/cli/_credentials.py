@@ -1,6 +1,6 @@
-"""Who asks a cluster: a user with a password, or the holder of a token or a certificate. No secret is an argument.
+"""The login of a command: a user with a password, a token or a certificate. No secret is an argument.
 
-What stands on the command line counts before what the address says, and that before the environment.
+The command line has precedence over the URL, and that over the environment.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from connect.telemetry.redaction import redactor
 
 @dataclass(frozen=True)
 class Credentials:
-    """What the command line says of it.
+    """The login on the command line.
 
     Attributes:
         user: a name; the password comes from `password_file`, CONNECT_PASSWORD or, if `ask`, the terminal.
         token_file: holds a bearer token.
         cert, key: PEM files for https: a certificate, and its key where that is not in the same file.
-        ask: whether somebody may be asked.
+        ask: whether the terminal may be asked.
     """
 
     user: str | None = None
@@ -38,7 +38,7 @@ class Credentials:
     ask: bool = True
 
     def authorization(self, url: SplitResult) -> dict[str, str]:
-        """The header that says who asks; empty where nobody is named. Raises ConfigError."""
+        """The header of the login; empty without one. Raises ConfigError."""
         if self.token_file:
             return _bearer(_first_line(self.token_file, "--token-file"), "--token-file")
         if self.user:
@@ -56,7 +56,7 @@ class Credentials:
         return {}
 
     def show_certificate(self, context: ssl.SSLContext) -> None:
-        """Have connections with this context show the certificate, if there is one. Raises ConfigError."""
+        """Use the certificate, if there is one, for connections with this context. Raises ConfigError."""
         if not self.cert:
             if self.key:
                 raise ConfigError("--key", "has no effect without --cert.")
@@ -97,7 +97,7 @@ class Credentials:
 
 
 def add_credentials(parser: argparse._ArgumentGroup, key: str = "--key") -> None:
-    """Declare what says who asks. `key` names the option that others call --key, where that says something else."""
+    """Declare the options of the login. `key` replaces --key, where that means something else."""
     parser.add_argument(
         "--user", metavar="NAME", help="log in; the command asks for the password, or reads CONNECT_PASSWORD"
     )
@@ -110,7 +110,7 @@ def add_credentials(parser: argparse._ArgumentGroup, key: str = "--key") -> None
 
 
 def credentials_of(args: argparse.Namespace) -> Credentials:
-    """What the command line says."""
+    """The login of the command line."""
     return Credentials(args.user, args.password_file, args.token_file, args.cert, args.cert_key)
 
 

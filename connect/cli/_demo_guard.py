@@ -1,8 +1,8 @@
-"""Ends what the demo started, and removes its files, when the demo ends; it may be killed at any moment.
+"""Stops what the demo started, and removes its files, when the demo ends; it may be killed at any moment.
 
-The guard is a process of its own (`python -m connect.cli._demo_guard FOLDER`), which no Ctrl-C reaches. It makes the
-temporary folder and says its name, waits for the end of its standard input, which only the demo holds open, stops the
-broker, and removes the folder. Workers need no guard: they are killed with the demo by the kernel.
+The guard is a process of its own (`python -m connect.cli._demo_guard FOLDER`), which no Ctrl-C reaches. It creates the
+temporary folder and prints its name, waits for the end of its standard input, which only the demo holds open, stops the
+broker, and removes the folder. Workers need no guard: the kernel kills them with the demo.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ _REMOVED_WITHIN_S = 10.0
 
 
 def broker_data(home: Path) -> Path:
-    """Where the broker of a demo keeps its data."""
+    """The data folder of a demo's broker."""
     return home / "connect-runtime" / "broker"
 
 
 @contextmanager
 def guarded(home: Path) -> Iterator[Path]:
-    """A temporary folder, for as long as the block runs; after that it is gone, and the demo's broker does not run.
+    """A temporary folder, as long as the block runs; after that it is removed, and the demo's broker is stopped.
 
     Args:
         home: the folder of the demo in the user's data folder. One demo at a time uses it.
 
     Raises:
-        DemoError: the guard of a demo before this one is still at work, and does not come to an end.
+        DemoError: the guard of an earlier demo is still running, and does not end.
     """
     guard = subprocess.Popen(
         [sys.executable, "-m", "connect.cli._demo_guard", str(home)],

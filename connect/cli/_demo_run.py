@@ -1,4 +1,4 @@
-"""What every step of the demo needs: files to start from, something to wait for."""
+"""What every step of the demo needs: initial files, and waiting for a result."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _ASK_EVERY_S = 1.0
 
 
 class DemoError(ConnectError):
-    """The demo cannot go on."""
+    """The demo cannot continue."""
 
 
 def await_(condition: Callable[[], bool], worker: Worker, within: float = _ARRIVE_WITHIN_S) -> None:
-    """Wait for what the worker does.
+    """Wait for a result of the worker.
 
     Raises:
-        DemoError: it ended, failed for good, or does not do it in time. The end of its log is printed.
+        DemoError: it ended, failed for good, or took too long. The end of its log is printed.
     """
     deadline = time.monotonic() + within
     asked = time.monotonic()
@@ -59,7 +59,7 @@ def copy_changed(name: str, folder: Path, changes: Mapping[str, str], new_name: 
 
 
 def config_folder() -> Path:
-    """Where the property files are: in the checkout, or in the installed package."""
+    """The folder of the property files: in the checkout, or in the installed package."""
     package = Path(connect.__file__).parent
     for folder in (package.parent / "config", package / "_config"):
         if (folder / FILES[0]).exists():

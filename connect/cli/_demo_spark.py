@@ -95,14 +95,14 @@ def _cluster(workers: int | None, environment: dict[str, str]) -> Iterator[str]:
 
 
 def _own_worker(folder: Path, name: str) -> None:
-    """The quickstart's worker once more, with offsets of its own."""
+    """The quickstart's worker again, with offsets of its own."""
     copy_changed(FILES[0], folder, {"offset.storage.file.filename": f"{name}.offsets"}, name)
 
 
 def _rows_of(table: Path) -> tuple[list[dict[str, Any]], int]:
-    """All rows, and how many commits there are; no rows for a table that is not there yet.
+    """All rows, and the number of commits; no rows for a table that does not exist yet.
 
-    The log of a Delta table that is only appended to names its files, and how many rows each has.
+    The log of a Delta table that is only appended to has its files, and the number of rows of each.
     https://github.com/delta-io/delta/blob/master/PROTOCOL.md
     """
     import pyarrow.parquet as pq
@@ -112,7 +112,7 @@ def _rows_of(table: Path) -> tuple[list[dict[str, Any]], int]:
 
 
 def _row_count(table: Path) -> int:
-    """How many rows there are, without reading them."""
+    """The number of rows, without reading them."""
     return sum(json.loads(file["stats"])["numRecords"] for file in _files(table))
 
 

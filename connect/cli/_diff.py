@@ -16,7 +16,7 @@ class Change:
     """One key that differs.
 
     Attributes:
-        before: the cluster's value as it may be shown; None if it has none.
+        before: the cluster's value in a form that may be shown; None if it has none.
         after: likewise, the new one.
         unsure: the cluster does not show its value, so the two may be the same.
     """
@@ -67,12 +67,12 @@ def changes(before: Mapping[str, str], after: Mapping[str, str], secret: Collect
 
 
 def with_stored(after: Mapping[str, str], before: Mapping[str, str]) -> dict[str, str]:
-    """What to send: where the new configuration holds what is shown of a secret, the stored value.
+    """What to send: the new configuration, with stored values in place of masks.
 
-    A cluster that hides its secrets gets back what it showed, and knows what that stands for.
+    A cluster that masks its secrets gets its masks back, and knows what they stand for.
 
     Raises:
-        KeyError: with the key whose mask stands for nothing that is stored.
+        KeyError: with the key whose mask has no stored value.
     """
     sent = dict(after)
     for key, value in after.items():

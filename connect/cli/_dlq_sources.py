@@ -1,6 +1,6 @@
-"""Where `connect dlq` finds dead letters: a worker that is asked, or the topic that is read from here.
+"""Where `connect dlq` finds dead letters: through a worker, or by reading the topic itself.
 
-Both answer with what the REST interface says, as builtins.
+Both return what the REST interface returns, as builtins.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Letters(Protocol):
         """Some, newest first."""
 
     def groups(self, wanted: Filter) -> dict[str, Any]:
-        """All, by what went wrong."""
+        """All, grouped by error."""
 
     def one(self, partition: int, offset: int) -> dict[str, Any]:
         """One, whole."""
@@ -40,14 +40,14 @@ class Letters(Protocol):
         """Replay some. The request has the form of REST: see `rest.models.Replay`."""
 
     def config(self) -> dict[str, str]:
-        """The connector's configuration, as far as it is known here."""
+        """The connector's configuration, as far as it is known."""
 
     def close(self) -> None:
-        """End what was opened."""
+        """Close what was opened."""
 
 
 def letters_of(args: argparse.Namespace) -> Letters:
-    """Where the command line says that they are. Raises ConfigError."""
+    """The source that the command line names. Raises ConfigError."""
     if bool(args.connector) == bool(args.topic):
         raise ConfigError("CONNECTOR", "name a connector, or with --topic the topic of dead letters; one of the two.")
     if args.worker_config or args.bootstrap_server:
@@ -58,7 +58,7 @@ def letters_of(args: argparse.Namespace) -> Letters:
 
 
 class _Asked:
-    """A worker that has the connector's pool, and its rights in Kafka."""
+    """Through a worker of the connector's pool, with its rights in Kafka."""
 
     def __init__(self, client: RestClient, connector: str) -> None:
         self._client = client

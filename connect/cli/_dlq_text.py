@@ -52,8 +52,8 @@ def letter_text(letter: Mapping[str, Any], topic: str, decoded: Mapping[str, str
     """All of one.
 
     Args:
-        decoded: what the connector's converters make of "key" and "value", as far as that was tried.
-        as_hex: show bytes as such though they are text.
+        decoded: the converters' output for "key" and "value", if they were tried.
+        as_hex: show bytes as such even if they are text.
     """
     return "\n".join(_letter(letter, topic, decoded, as_hex=as_hex))
 

@@ -1,4 +1,4 @@
-"""A payload in the user's editor."""
+"""Editing a payload in the user's editor."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from connect.errors import ConnectError
 
 
 def edit(data: bytes | None, name: str, command: str | None = None) -> bytes | None:
-    """Have a payload changed; None where it was emptied. JSON is laid out for it, and packed again.
+    """Edit a payload; None where it was emptied. JSON is formatted for it, and compacted again.
 
     Args:
         data: text; null is empty.
         name: for the file.
-        command: of an editor that ends when it is done; $VISUAL or $EDITOR unless given.
+        command: of an editor that exits when it is done; by default $VISUAL or $EDITOR.
 
     Raises:
-        ConnectError: it is not text, the editor fails, or what was JSON is none any more.
+        ConnectError: it is not text, the editor fails, or JSON is no longer valid.
     """
     try:
         text = (data or b"").decode()

@@ -1,4 +1,4 @@
-"""Connector files that are for a running cluster: read, told apart from what is stored, validated there."""
+"""Connector files for a running cluster: read, compared with stored configurations, validated there."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ or several. A folder stands for all such files in it. - is standard input. ${{ n
 
 
 def add_files(parser: argparse.ArgumentParser) -> None:
-    """Declare -f, once or more often, each with one file or more; and what placeholders in them stand for."""
+    """Declare -f, once or repeatedly, each with one file or more; and values for placeholders in them."""
     parser.add_argument(
         "-f",
         "--file",
@@ -51,7 +51,7 @@ def add_values(parser: argparse.ArgumentParser) -> None:
 
 
 def read_files(args: argparse.Namespace) -> tuple[list[ConnectorFile], Problems]:
-    """Read the connectors of `args.files`. Those that cannot be read are left out; the problems say why.
+    """Read the connectors of `args.files`. Unreadable ones are left out; the problems say why.
 
     Raises:
         YamlError: a file of values is wrong.
@@ -90,7 +90,7 @@ def _taken(file: ConnectorFile, found: dict[str, ConnectorFile], problems: Probl
 
 
 def stored(client: RestClient, name: str) -> dict[str, str] | None:
-    """The configuration that the cluster has, None if it has no such connector."""
+    """The stored configuration, None if the cluster has no such connector."""
     try:
         config: dict[str, str] = client.get("connectors", name, "config")
     except AnswerError as error:
@@ -101,7 +101,7 @@ def stored(client: RestClient, name: str) -> dict[str, str] | None:
 
 
 def to_send(file: ConnectorFile, before: Mapping[str, str] | None, problems: Problems) -> dict[str, str]:
-    """The file's configuration with the stored value wherever the file has what is shown of a secret."""
+    """The file's configuration with stored values in place of masks."""
     try:
         return with_stored(file.config, before or {})
     except KeyError as error:
@@ -148,13 +148,13 @@ def check(client: RestClient, file: ConnectorFile, config: Mapping[str, str], pr
 
 
 def warn(problems: Problems) -> None:
-    """Say what may not be meant."""
+    """Warn about what may not be intended."""
     for text in problems.warnings():
         print(f"warning: {text}", file=sys.stderr)
 
 
 def invalid(problems: Problems, outcome: str) -> int:
-    """Say what is wrong, and what was not done because of it. Returns the exit code."""
+    """Report errors, and what was not done because of them. Returns the exit code."""
     errors = problems.errors()
     for text in errors:
         print(text, file=sys.stderr)
@@ -163,7 +163,7 @@ def invalid(problems: Problems, outcome: str) -> int:
 
 
 def _names(name: str) -> set[str]:
-    """A class with its short names: FileStreamSource is org.apache.kafka.connect.file.FileStreamSourceConnector."""
+    """The names of a class: FileStreamSource is org.apache.kafka.connect.file.FileStreamSourceConnector."""
     simple = name.rpartition(".")[2]
     return {name, simple, simple.removesuffix("Connector")}
 

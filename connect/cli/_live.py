@@ -1,7 +1,7 @@
-"""How each connector of this worker is doing, as lines at the bottom of a terminal.
+"""The status of each connector of this worker, as lines at the bottom of a terminal.
 
-The terminal itself keeps these lines apart: its scrolling region ends above them, so log lines, and what a sink writes
-to standard output, need not know of them (DECSTBM, https://vt100.net/docs/vt510-rm/DECSTBM.html).
+The terminal itself keeps these lines: its scrolling region ends above them, so log lines, and what a sink writes
+to standard output, cannot overwrite them (DECSTBM, https://vt100.net/docs/vt510-rm/DECSTBM.html).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SMALLEST = (40, 10)  # columns and lines; below that there is no room beside th
 
 
 class Summaries:
-    """Looks at the connectors now and then; rates are between looks."""
+    """Summaries of connectors; rates are between two calls."""
 
     def __init__(self, statuses: MemoryStatusStore, tasks: Tasks) -> None:
         self._statuses = statuses
@@ -31,7 +31,7 @@ class Summaries:
         self._rates: dict[str, Rate] = {}
 
     def look(self) -> list[Summary]:
-        """All connectors of which something is known, by name."""
+        """All known connectors, by name."""
         found = []
         for name in self._statuses.connectors():
             tasks = [task.progress for task in self._tasks.of(name).values()]
@@ -49,7 +49,7 @@ def summarize(
     tasks: Sequence[Progress],
     per_second: float,
 ) -> Summary:
-    """Put together what is known of a connector."""
+    """The summary of a connector."""
     failed = [status for status in statuses if status.state is State.FAILED]
     broken = connector if connector is not None and connector.state is State.FAILED else next(iter(failed), None)
     lags = [task.lag for task in tasks if task.lag >= 0]
@@ -75,7 +75,7 @@ def _state(connector: ConnectorStatus | None, statuses: Iterable[TaskStatus], ta
 
 
 def is_possible(stream: TextIO) -> bool:
-    """Whether the stream is a terminal that understands this, and large enough."""
+    """Whether the stream is a terminal that supports this, and large enough."""
     if not stream.isatty() or os.environ.get("TERM", "dumb") == "dumb":
         return False
     columns, lines = os.get_terminal_size(stream.fileno())
@@ -110,7 +110,7 @@ class Live:
         self._write(f"{divided}{_SAVE}{drawn}{_RESTORE}")
 
     def close(self) -> None:
-        """Give the whole terminal back."""
+        """Restore the whole terminal."""
         if self._size is not None:
             first = self._size.lines - self._reserved + 1
             self._write(f"{_SAVE}\x1b[{first};1H{_CLEAR_BELOW}{_WHOLE_SCREEN}{_RESTORE}")

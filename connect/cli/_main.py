@@ -1,4 +1,4 @@
-"""Reads the command line, runs one command, and turns errors into one line and an exit code.
+"""Parses the command line, runs one command, and turns errors into one line and an exit code.
 
 A command is a module of this package, or an object in one, with `HELP`, `configure(parser)` and `run(args) -> int`.
 """
@@ -99,7 +99,7 @@ def standalone_main() -> int:
 
 
 def parser_for(arguments: Sequence[str]) -> argparse.ArgumentParser:
-    """The whole command line; of the commands, only the one that is asked for knows what it takes."""
+    """The parser of the whole command line; only the given command declares its arguments."""
     parser = argparse.ArgumentParser(
         prog="connect",
         description="Source and sink connectors for Apache Kafka.",
@@ -139,7 +139,7 @@ def _load(name: str) -> Any:
 
 
 class _Version(argparse.Action):
-    """Looks versions up only when they are asked for: importlib.metadata is slow to import."""
+    """Reads versions only when they are requested: importlib.metadata is slow to import."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         from connect.cli import _versions
@@ -150,7 +150,7 @@ class _Version(argparse.Action):
 
 
 def _for_users(error: Exception) -> bool:
-    """Whether the error's message was written for the one who typed the command."""
+    """Whether the error's message was written for the user of the command."""
     return isinstance(error, ConnectError) or bool(getattr(error, "user_message", False))
 
 

@@ -1,6 +1,6 @@
-"""What becomes of a connector of Java's Kafka Connect on workers of ours: which plug-in runs it, and what it needs.
+"""What runs a connector of Java's Kafka Connect on Python workers: which plug-in, and what it needs.
 
-`judge` tells one connector; `connect migrate` reads them, shows what was found and writes the files.
+`judge` decides for one connector; `connect migrate` reads them, shows the verdicts and writes the files.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Outcome = Literal["python", "java", "change", "missing"]
 
 @dataclass(frozen=True)
 class Measured:
-    """How one of our connectors did beside Java's, on one machine (docs/performance.md).
+    """The speed of a Python connector beside Java's, on one machine (docs/performance.md).
 
     Attributes:
         rate: records per second, ours to the peer's.
@@ -46,18 +46,18 @@ class Measured:
 
 
 def _read_measured() -> dict[str, Measured]:
-    """What `make bench` measured beside Java, by class. `python -m bench.page` writes it."""
+    """The results of `make bench` beside Java, by class. `python -m bench.page` writes the file."""
     found = json.loads(files("connect.cli").joinpath("measured.json").read_text(encoding="utf-8"))
     return {name: Measured(**figures) for name, figures in found.items()}
 
 
 @dataclass(frozen=True)
 class Connector:
-    """A connector as it was found.
+    """A connector to migrate.
 
     Attributes:
         file: its configuration, and where it was read.
-        offsets: of a source, as `GET /connectors/{name}/offsets` answers; None where nobody could tell.
+        offsets: of a source, as `GET /connectors/{name}/offsets` returns them; None where they are unknown.
     """
 
     file: ConnectorFile
@@ -66,16 +66,16 @@ class Connector:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What becomes of one connector.
+    """The verdict about one connector.
 
     Attributes:
-        connector: as it was found.
+        connector: that it is about.
         outcome: what runs it.
         plugin: that runs it; None where none does.
         errors: what has to change before it runs.
         remarks: keys that mean less, or nothing, here.
-        instead: why Python's own class does not run it although it has the name; empty where it does, or there is none.
-        measured: how the class did beside Java's.
+        instead: why Python's own class of this name does not run it; empty where it does, or there is none.
+        measured: the speed of the class beside Java's.
     """
 
     connector: Connector
@@ -98,13 +98,13 @@ class Verdict:
 
     @property
     def config(self) -> dict[str, str]:
-        """The configuration for workers of ours: as it was, or with the key that has the jars run it."""
+        """The configuration for Python workers: as it was, or with the key that selects the jars."""
         added = {LANGUAGE: "java"} if self.instead and self.outcome == "java" else {}
         return {**self.connector.file.config, **added}
 
     @property
     def may_run_by_jars(self) -> bool:
-        """Whether it may be for Java's class of this name to run it: Python's own lacks something."""
+        """Whether Java's class of this name may run it, because Python's own lacks something."""
         ours = self.plugin is not None and self.plugin.language == "python" and self.plugin.folder is None
         return self.outcome == "change" and ours and LANGUAGE not in self.config
 
@@ -124,7 +124,7 @@ class Verdict:
 
 @dataclass
 class Judge:
-    """Tells what becomes of connectors on one worker.
+    """Decides about connectors on one worker.
 
     Attributes:
         validator: of the worker that they will have.

@@ -1,4 +1,4 @@
-"""Where `connect migrate` finds connectors: in a running cluster, or in files; and the worker that they will have."""
+"""Where `connect migrate` finds connectors: in a running cluster, or in files; and their future worker."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ value.converter=org.apache.kafka.connect.json.JsonConverter
 
 
 def worker_from(path: str | None, plugin_path: str | None, problems: Problems) -> WorkerFile | None:
-    """The worker that the connectors will have: that of a file, or one with defaults. None when it cannot be read."""
+    """The connectors' future worker: that of a file, or one with defaults. None when it cannot be read."""
     if path:
         return read_any_worker(path, problems, plugin_path)
     written = loads(_WITHOUT_FILE, "no worker's file")
@@ -35,7 +35,7 @@ def worker_from(path: str | None, plugin_path: str | None, problems: Problems) -
 
 
 def of_files(paths: Sequence[str]) -> tuple[str, list[Connector], Problems]:
-    """The connectors of files and folders, what to call them all, and what is wrong with the files.
+    """The connectors of files and folders, their common name, and the errors of the files.
 
     Raises:
         ConfigError: there is no file at all.
@@ -59,7 +59,7 @@ def of_cluster(client: RestClient) -> tuple[str, list[Connector]]:
 
 
 def _offsets(client: RestClient, name: str) -> dict[str, Any] | None:
-    """None from clusters before Kafka Connect 3.6, and where the connector cannot tell now."""
+    """None from clusters before Kafka Connect 3.6, and where the connector cannot answer now."""
     try:
         answer: dict[str, Any] = client.get("connectors", name, "offsets")
     except AnswerError:

@@ -1,4 +1,4 @@
-"""What `connect migrate` tells people."""
+"""The output of `connect migrate` for people."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ To have workers of this runtime join the Java workers' group instead, no file is
 
 
 def show(source: str, verdicts: Sequence[Verdict], problems: Problems, *, worker_known: bool) -> None:
-    """Print each verdict, how many there are of which, and what is wrong with the worker's file."""
+    """Print each verdict, their numbers, and errors of the worker's file."""
     print(f"{source}: {len(verdicts)} connector{'s' if len(verdicts) != 1 else ''}.")
     for verdict in verdicts:
         print()

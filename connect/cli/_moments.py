@@ -15,7 +15,7 @@ _UNITS_S: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 
 def milliseconds(option: str, text: str | None) -> int | None:
-    """Since the epoch: 2h is two hours ago, 2026-01-02T03:04 is of UTC unless it says otherwise, digits are these.
+    """Milliseconds since the epoch: 2h is two hours ago, 2026-01-02T03:04 is in UTC by default, digits are such.
 
     Raises:
         ConfigError: it is none of these.
@@ -37,5 +37,5 @@ def milliseconds(option: str, text: str | None) -> int | None:
 
 
 def in_words(milliseconds: int) -> str:
-    """A moment since the epoch, to the second, in this machine's zone."""
+    """A time since the epoch, to the second, in this machine's zone."""
     return dt.datetime.fromtimestamp(milliseconds / 1000).astimezone().isoformat(timespec="seconds")

@@ -1,4 +1,4 @@
-"""`connect pause`, `resume` and `stop`: what a connector shall do, which the cluster then brings about."""
+"""`connect pause`, `resume` and `stop`: the desired state of connectors, which the cluster then brings about."""
 
 import argparse
 from typing import Final
@@ -8,12 +8,12 @@ from connect.cli._rest_client import add_options
 
 
 class Order:
-    """A command that orders the same of each connector.
+    """A command that sets the same desired state for each connector.
 
     Args:
-        name: of the command, and of the resource that takes the order.
-        told: what becomes of a connector, as the command says it.
-        does: what comes of the order, for the help.
+        name: of the command, and of the REST resource.
+        told: what happens to a connector, in the command's words.
+        does: the effect, for the help.
     """
 
     def __init__(self, name: str, told: str, does: str) -> None:
@@ -33,7 +33,7 @@ examples:
         add_options(parser)
 
     def run(self, args: argparse.Namespace) -> int:
-        """Order it for each connector."""
+        """Set it for each connector."""
         return each(args, self._told, lambda client, name: client.put("connectors", name, self._name))
 
 

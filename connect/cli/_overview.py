@@ -1,4 +1,4 @@
-"""How the connectors of a cluster are doing, a line each: their states together with what is measured of them."""
+"""The connectors of a cluster, a line each: their states together with their metrics."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from connect.connector_states import URGENT, Measured, by_task, measured, parts,
 
 
 def overview(statuses: Iterable[Mapping[str, Any]], metrics: Mapping[str, Any], *, tasks: bool) -> list[Summary]:
-    """Each connector, and below it each of its tasks if asked for; those that failed or stand still first.
+    """Each connector, and below it each of its tasks if requested; failed and stalled ones first.
 
-    With more connectors than lines, what is left out is then not what failed.
+    With more connectors than lines, the failed ones are then not those left out.
 
     Args:
-        statuses: as the workers answer, without secrets.
+        statuses: from the workers, without secrets.
         metrics: of each connector by name, as GET /connectors?expand=metrics has them; empty where a cluster has none.
         tasks: whether to show each task too.
     """

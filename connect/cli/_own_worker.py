@@ -1,4 +1,4 @@
-"""A worker that a command runs for itself: started from files, asked over REST, stopped at the end."""
+"""A worker that a command runs for itself: started from files, used over REST, stopped at the end."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _STOP_WITHIN_S: Final = 30.0
 
 
 def dying_with_us() -> Callable[[], None]:
-    """For `preexec_fn`: the new process is killed when this one dies, however it dies."""
+    """For `preexec_fn`: the kernel kills the new process when this one dies."""
     return partial(die_with, os.getpid())
 
 
@@ -36,7 +36,7 @@ class Worker:
     url: str
 
     def given_up(self) -> str | None:
-        """The words of the first connector or task that FAILED and is not restarted; None while there is none."""
+        """The error of the first connector or task that FAILED and is not restarted; None while there is none."""
         client = RestClient(self.url, timeout=5)
         try:
             for status in statuses_of(client):
@@ -49,7 +49,7 @@ class Worker:
 
 
 def _comes_back(client: RestClient, name: str) -> bool:
-    """Whether something of a connector is restarted by itself, or failed so lately that this is not decided."""
+    """Whether a part of a connector is restarted automatically, or failed so recently that this is not decided."""
     failed = [part for part in parts(client.get("connectors", name, "restarts")) if part["state"] == "FAILED"]
     return not failed or any("next_restart_ms" in part or "reason" not in part for part in failed)
 

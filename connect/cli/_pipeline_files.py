@@ -38,10 +38,10 @@ _FROM_ENVIRONMENT: Final = "env."
 
 @dataclass(frozen=True)
 class Values:
-    """What placeholders stand for.
+    """The values of placeholders.
 
     Attributes:
-        files: that say it, in YAML: names with values. They are not connectors.
+        files: that have them, in YAML: names with values. They are not connectors.
         by_name: the values; `env.NAME` is a variable of this process's environment and need not be here.
     """
 
@@ -74,7 +74,7 @@ class Values:
         return cls(tuple(files), found)
 
     def fill(self, file: ConnectorFile, problems: Problems) -> ConnectorFile:
-        """The connector with values for its placeholders. Names without a value go to `problems`."""
+        """The connector with values for its placeholders. Names without a value are added to `problems`."""
         unknown: list[tuple[str, str]] = []
 
         def value(key: str, name: str) -> str:
@@ -101,7 +101,7 @@ class Values:
 
 
 def found_in(paths: Sequence[str], values: Values) -> Iterator[str]:
-    """Files as they are, and of folders all connector files in them, also in folders of these, by name.
+    """Files as they are, and all connector files in folders, recursively, by name.
 
     Hidden files, `*.test.yaml` (cases of `connect test`) and the files of values are not connectors.
     """

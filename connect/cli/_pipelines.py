@@ -1,4 +1,4 @@
-"""A connector's pipeline, made in this process from files: what `connect try` and `connect test` run records through.
+"""A connector's pipeline, created in this process from files, for `connect try` and `connect test`.
 
 Plug-in code runs in the command's own process, which ends with it; no worker is touched.
 """
@@ -25,7 +25,7 @@ _DEAD_LETTERS: Final = "errors.deadletterqueue.topic.name"
 
 
 class WrongConfigError(ConnectError):
-    """A configuration cannot be used; the message names the place."""
+    """A configuration cannot be used; the message has the position."""
 
     exit_code = 2
 
@@ -37,7 +37,7 @@ _OF_THE_CHAIN = ("connector.", "errors.", "header.", "key.", "predicates", "topi
 
 @dataclass(frozen=True)
 class WorkerSettings:
-    """What a pipeline takes from a worker: default converters, plug-in folders, config providers, clients."""
+    """The worker's settings for a pipeline: default converters, plug-in folders, config providers, clients."""
 
     values: dict[str, str] = field(default_factory=dict, repr=False)
     resolver: Resolver = field(default_factory=lambda: Resolver({}))
@@ -56,7 +56,7 @@ class WorkerSettings:
 
     @classmethod
     def read(cls, path: str | None) -> WorkerSettings:
-        """From a worker's file; without one there is nothing to take. Raises ConfigFileError, WrongConfigError."""
+        """Read a worker's file; without one the defaults. Raises ConfigFileError, WrongConfigError."""
         if path is None:
             return cls()
         written = load(path)
@@ -66,10 +66,10 @@ class WorkerSettings:
         """A connector's configuration with its variables filled in.
 
         Args:
-            matters: of a key, whether it is looked at: others stay as they are where they have no value.
+            matters: whether a key matters: others keep variables without a value.
 
         Raises:
-            ConfigError: one that matters has none.
+            ConfigError: a key that matters has no value.
         """
         found = self.resolver.resolve(config)
         found.check(matters)
@@ -78,7 +78,7 @@ class WorkerSettings:
         return found.values
 
     def with_brokers(self, servers: str | None) -> dict[str, str]:
-        """The worker's settings for clients, `servers` in the place of its brokers. Raises ConfigError."""
+        """The worker's settings for clients, with these brokers. Raises ConfigError."""
         values = {**self.values, **({"bootstrap.servers": servers} if servers else {})}
         if not values.get("bootstrap.servers"):
             raise ConfigError(
@@ -96,12 +96,12 @@ class WorkerSettings:
 
 @dataclass(frozen=True)
 class Pipeline:
-    """The chain of one connector, as a task of it would have it.
+    """The chain of one connector, as its tasks have it.
 
     Attributes:
         kind: of the connector.
         config: with variables filled in.
-        note: what its user should know; may be empty.
+        note: for the user; may be empty.
     """
 
     kind: Kind
@@ -111,12 +111,12 @@ class Pipeline:
 
     @property
     def dead_letters(self) -> str | None:
-        """The topic that takes what the connector gives up."""
+        """The topic for records that the connector gives up."""
         return self.config.get(_DEAD_LETTERS, "").strip() or None
 
     @property
     def retry_topic(self) -> str | None:
-        """The first topic in which records of a sink wait that failed."""
+        """The first retry topic of a sink."""
         if self.kind == "source":
             return None
         settings = RetrySettings.of(self.config, self.config.get("name", ""))
@@ -124,7 +124,7 @@ class Pipeline:
 
     @property
     def topic(self) -> str:
-        """A topic for samples that name none: the first one that it consumes or writes, as far as that is said."""
+        """The topic of samples that name none: the first one that it consumes or writes, if known."""
         names = self.config.get("topics", "") or self.config.get("topic", "")
         return next(iter(comma_separated(names)), "samples")
 
@@ -136,14 +136,14 @@ def open_pipeline(
     kind: Kind | None = None,
     plugins: Plugins | None = None,
 ) -> Pipeline:
-    """Make the chain of a connector.
+    """Create the chain of a connector.
 
     Args:
         config: as written.
-        worker: which it depends on.
-        where: the place of a key, for errors.
+        worker: its settings.
+        where: the position of a key, for errors.
         kind: of the connector, where its plug-in is not installed here.
-        plugins: where classes are looked up; by the worker's plugin.path unless given.
+        plugins: where classes are found; by default the worker's plugin.path.
 
     Raises:
         WrongConfigError: something is wrong with it; the message says where.
@@ -174,7 +174,7 @@ def place_in(written: Properties, key: str) -> str:
 
 
 def _kind(plugins: Plugins, config: Mapping[str, str]) -> tuple[Kind, str]:
-    """What a connector is; of a plug-in that is not here, by its keys."""
+    """The kind of a connector; without its plug-in, by its keys."""
     name = config.get("connector.class", "").strip()
     if name:
         try:

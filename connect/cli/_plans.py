@@ -1,4 +1,4 @@
-"""What files do to the connectors of a cluster: found out, shown, and done, each by itself."""
+"""What files do to the connectors of a cluster: planned, shown, and done, each by itself."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _DONE = {"create": "created", "update": "updated", "delete": "deleted"}
 
 @dataclass
 class Plan:
-    """What becomes of one connector.
+    """The plan for one connector.
 
     Attributes:
         name: of the connector.
         action: create, update, delete or unchanged.
-        file: what it is made of; None where it is deleted.
+        file: its configuration; None where it is deleted.
         config: what is sent.
         changes: the keys that differ.
     """
@@ -39,7 +39,7 @@ class Plan:
 
     @property
     def done(self) -> str:
-        """In one word, once it is done."""
+        """The result in one word."""
         return _DONE[self.action]
 
     def carry_out(self, client: RestClient) -> None:
@@ -72,7 +72,7 @@ def add_prune(parser: argparse.ArgumentParser) -> None:
 
 
 def plans(client: RestClient, args: argparse.Namespace) -> tuple[list[Plan], Problems]:
-    """What the files of `args` do, and what is wrong with them. Changes nothing."""
+    """The plans for the files of `args`, and their problems. Changes nothing."""
     files, problems = read_files(args)
     found = [_plan(client, file, problems) for file in files]
     if args.prune:
@@ -93,7 +93,7 @@ def show(found: Sequence[Plan]) -> None:
 
 
 def counted(found: Sequence[Plan]) -> str:
-    """How many of which, such as "1 to create, 2 to update"."""
+    """The number of each action, such as "1 to create, 2 to update"."""
     actions = [plan.action for plan in found]
     return ", ".join(f"{actions.count(action)} to {action}" for action in _DONE if action in actions)
 

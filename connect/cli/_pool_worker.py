@@ -45,7 +45,7 @@ _LOOK_EVERY_S = 1.0
 
 
 def run_pool_worker(path: str, *, wait: bool = True) -> int:
-    """Run until a signal says to stop, or the group refuses this worker. Returns the exit code.
+    """Run until a signal stops it, or the group refuses this worker. Returns the exit code.
 
     Args:
         wait: for brokers that do not answer yet.
@@ -83,14 +83,14 @@ def run_pool_worker(path: str, *, wait: bool = True) -> int:
 
 
 def _brokers_answer(raw: Mapping[str, str], stop: StopSignals, waiting: Callable[[], None], *, wait: bool) -> bool:
-    """Whether they do, which may start later than their clients. False when this worker is told to stop meanwhile.
+    """Whether the brokers answer, which may start later than this worker. False when it is stopped meanwhile.
 
     Args:
         waiting: called once when none answers, and one is waited for.
 
     Raises:
         NotLetInError: they refuse the login.
-        AdminError: none answers, and is not to be waited for.
+        AdminError: none answers, and waiting is off.
     """
     waiter = Waiter("the start")
     with closing(Admin(task_java_settings("admin", raw, {}), "connect-start")) as admin:
@@ -143,7 +143,7 @@ def _peer_client(worker: WorkerFile, addresses: Addresses | None, problems: Prob
 
 
 def _log_ours(worker_id: str, states: StateLog, status: Status) -> None:
-    """Log a state, unless it is one that another worker tells of."""
+    """Log a state, unless another worker published it."""
     if status.worker_id == worker_id:
         states.take(status)
 
@@ -172,13 +172,13 @@ _UNSYNC = "worker.unsync.backoff.ms"
 
 
 def check_pool_worker(worker: WorkerFile, problems: Problems) -> None:
-    """Find converters and stores that are not there, topics that are one, and keys that contradict each other."""
+    """Find missing converters and stores, topics that are the same, and contradictory keys."""
     for key, message in (*converters(worker), *_topics(worker), *_protocol(worker), *own_client(worker)):
         problems.error(worker.where(key), message, key=key)
 
 
 def own_client(worker: WorkerFile) -> Iterator[tuple[str, str]]:
-    """Of the worker's own connections; those of connectors are checked with them."""
+    """The worker's own clients; those of connectors are checked with them."""
     java = task_java_settings("admin", worker.raw, {})
     try:
         check_client(java)
@@ -188,7 +188,7 @@ def own_client(worker: WorkerFile) -> Iterator[tuple[str, str]]:
 
 
 def converters(worker: WorkerFile) -> Iterator[tuple[str, str]]:
-    """Those of the worker that are not there."""
+    """The worker's missing converters."""
     plugins = Plugins.discover(worker.config["plugin.path"] or [])
     for key, kind in CONVERTERS.items():
         name = (worker.config[key] or "").strip()
@@ -200,7 +200,7 @@ def converters(worker: WorkerFile) -> Iterator[tuple[str, str]]:
 
 
 def _topics(worker: WorkerFile) -> Iterator[tuple[str, str]]:
-    """Each of the three has partitions and a form of its own."""
+    """The three topics have different names, and valid shapes."""
     keys = defaultdict(list)
     for key in TOPICS:
         keys[worker.config[key]].append(key)

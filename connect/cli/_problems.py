@@ -1,4 +1,4 @@
-"""What is wrong with the files that a user wrote, collected so that all of it is said at once, each with its place."""
+"""Problems of a user's files, collected so that all are reported at once, each with its position."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from connect.telemetry.redaction import redactor
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One line that a person can act on.
+    """One line that a user can act on.
 
     Attributes:
         file: as the user named it.
-        line: from 1; 0 where it is about the file as a whole.
-        text: all of it, with its place.
-        again: whether the connector says it in the log, as it starts.
-        about, message: its parts behind the place: the key, and what to say of it.
+        line: from 1; 0 for the file as a whole.
+        text: all of it, with its position.
+        again: whether the connector logs it, as it starts.
+        about, message: the parts after the position: the key, and the message.
     """
 
     file: str
@@ -40,7 +40,7 @@ class Problems:
     """Errors, which have to be fixed before anything starts, and warnings.
 
     Attributes:
-        files: in the order in which to speak of them.
+        files: in the order of the output.
     """
 
     files: Sequence[str]
@@ -54,7 +54,7 @@ class Problems:
     def warn(
         self, where: Position | str, message: str, *, key: str, connector: str | None = None, again: bool = False
     ) -> None:
-        """A key has no effect, or another one than its author may think. `again`: see `Problem`."""
+        """A key has no effect, or possibly not the intended one. `again`: see `Problem`."""
         self._warnings.append(replace(_problem(where, message, key, connector), again=again))
 
     def unusable(self, file: str, error: Exception) -> None:
@@ -62,7 +62,7 @@ class Problems:
         self._errors.append(Problem(file, 0, str(error), message=str(error)))
 
     def errors(self) -> list[str]:
-        """One text each, in order of files and lines, each said once, without secrets."""
+        """Their texts, in order of files and lines, without repetitions and secrets."""
         return self._told(self._errors)
 
     def warnings(self) -> list[str]:
@@ -70,7 +70,7 @@ class Problems:
         return self._told(self._warnings)
 
     def warnings_of_files(self) -> list[str]:
-        """Likewise, without those that connectors say in the log as they start."""
+        """Likewise, without those that connectors log as they start."""
         return self._told(problem for problem in self._warnings if not problem.again)
 
     def each_error(self) -> list[Problem]:
@@ -82,7 +82,7 @@ class Problems:
         return self._placed(self._warnings)
 
     def report(self, stream: TextIO) -> None:
-        """Say everything, and that nothing was started."""
+        """Print everything, and that nothing was started."""
         for text in self.warnings():
             print(f"warning: {text}", file=stream)
         errors = self.errors()

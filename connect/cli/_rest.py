@@ -1,4 +1,4 @@
-"""The REST interface of a worker that the command line runs: its addresses taken early, itself started late."""
+"""The REST interface of a worker that the command line runs: its addresses bound early, itself started late."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ _STARTS_WITHIN_S = 60.0
 
 @dataclass(frozen=True)
 class Addresses:
-    """Addresses that were taken: for all resources, and for /admin where it has some of its own.
+    """Bound addresses: for all resources, and for /admin where it has some of its own.
 
-    `admin` is None where /admin is with the others, and empty where it is switched off. `guard` says who may do what
-    there; None where whoever comes may do everything.
+    `admin` is None where /admin is with the others, and empty where it is switched off. `guard` has authentication and
+    roles; None where everybody may do everything.
     """
 
     main: Sequence[Bound]
@@ -48,15 +48,15 @@ class Addresses:
 
     @property
     def urls(self) -> str:
-        """The main ones, as they stand under `listeners`."""
+        """The main ones, in the form of `listeners`."""
         return ",".join(str(bound.listener) for bound in self.main)
 
 
 def take_addresses(worker: WorkerFile, problems: Problems) -> Addresses | None:
-    """Take the addresses that a worker listens on. None when there is to be no REST API.
+    """Bind the addresses that a worker listens on. None when there is no REST API.
 
-    An address that the user chose and that is in use is an error. That the one of the default is in use is a warning,
-    so that two workers on a laptop just run.
+    An address in use is an error if the user chose it. For the default one it is a warning, so that two workers on a
+    laptop just run.
     """
     chosen = "listeners" in worker.raw
     if find_spec("fastapi") is None or find_spec("uvicorn") is None:
@@ -87,7 +87,7 @@ def take_addresses(worker: WorkerFile, problems: Problems) -> Addresses | None:
 
 
 def open_guard_of(worker: WorkerFile, problems: Problems) -> Guard | None:
-    """What guards the REST API; what is wrong with it goes to `problems`."""
+    """The guard of the REST API; its errors are added to `problems`."""
     _refuse_javas_extension(worker, problems)
     options = RestSecurityOptions.parse(worker.config)
     if not options.authentication and not options.audit_log:
@@ -129,10 +129,10 @@ def _warn_if_open(bound: Bound, worker: WorkerFile, guard: Guard | None) -> None
 
 
 def exposure(bound: Bound, methods: Collection[str]) -> str | None:
-    """What to say of a listener that more reach than should; None where nobody else does, or all is well.
+    """A warning about a listener that more users can reach than should; None without one.
 
     Args:
-        methods: by which users log in, of `rest.security.authentication`.
+        methods: of users' logins, of `rest.security.authentication`.
     """
     from rest.addresses import parse_address
 
@@ -154,12 +154,12 @@ def exposure(bound: Bound, methods: Collection[str]) -> str | None:
 
 
 class BackgroundRest:
-    """The REST interface, started once the connectors are on their way: their first records come first.
+    """The REST interface, started once the connectors are starting: their first records have precedence.
 
     Args:
         addresses: see `take_addresses`.
         raw: the worker's properties.
-        herder: does what is asked.
+        herder: carries out requests.
     """
 
     def __init__(self, addresses: Addresses, raw: Mapping[str, str], herder: WorkerHerder) -> None:
@@ -171,7 +171,7 @@ class BackgroundRest:
         self._stopped = False
 
     def start(self) -> None:
-        """Start, unless that was asked for before. Returns at once."""
+        """Start, unless that was already requested. Returns at once."""
         if self._starting is None:
             self.start_after([])
 
@@ -187,7 +187,7 @@ class BackgroundRest:
         self._starting.start()
 
     def stop(self, herder_stop: Callable[[], None], graceful: float = 5.0) -> None:
-        """Take no more requests, stop the herder so, and let requests under way end."""
+        """Accept no more requests, stop the herder by this function, and let running requests end."""
         self._stopped = True
         if self._server is not None:
             self._server.close()

@@ -1,4 +1,4 @@
-"""Speaks the REST interface of Kafka Connect to a running cluster, Java's or ours.
+"""A client of Kafka Connect's REST interface, for clusters of Java or Python workers.
 
 https://kafka.apache.org/documentation/#connect_rest
 """
@@ -37,7 +37,7 @@ class UnreachableError(ConnectError):
 
 
 class AnswerError(ConnectError):
-    """A worker answered that it did not do it.
+    """A worker refused a request.
 
     Attributes:
         status: of HTTP.
@@ -55,7 +55,7 @@ class AnswerError(ConnectError):
 def add_options(
     parser: argparse.ArgumentParser, key: str = "--key", default: str = f"CONNECT_URL, or {DEFAULT_URL}"
 ) -> None:
-    """Declare what every command takes that asks a cluster. `key`: see `add_credentials`. `default`: which is asked."""
+    """Declare the options of every command with a cluster. `key`: see `add_credentials`. `default`: the cluster."""
     cluster = parser.add_argument_group("cluster")
     cluster.add_argument("--url", help=f"any worker of it, http(s)://host:port (default: {default})")
     cluster.add_argument("--ca", "--cacert", metavar="FILE", help="PEM file with the authorities to trust for https")
@@ -67,7 +67,7 @@ def add_options(
 
 
 def client_of(args: argparse.Namespace) -> RestClient:
-    """The client that the command line and the environment ask for."""
+    """The client of the command line and the environment."""
     url = args.url or os.environ.get("CONNECT_URL") or DEFAULT_URL
     return RestClient(url, ca=args.ca, timeout=args.timeout, credentials=credentials_of(args))
 
@@ -77,9 +77,9 @@ class RestClient:
 
     Args:
         url: http(s)://host:port. May hold user:password@ or token@, and a path before Kafka Connect's own.
-        ca: a PEM file; without it the machine's authorities are trusted.
-        timeout: seconds to wait for an answer.
-        credentials: who asks; without them, and without any in the URL, those of CONNECT_TOKEN or CONNECT_AUTH
+        ca: a PEM file; by default the machine's authorities are trusted.
+        timeout: seconds to wait for a response.
+        credentials: the login; without them, and without any in the URL, those of CONNECT_TOKEN or CONNECT_AUTH
             (user:password).
     """
 
@@ -101,7 +101,7 @@ class RestClient:
         return self.request("GET", path, query=query)
 
     def post(self, *path: str, body: object = None, **query: str) -> Any:
-        """Make, or set something going."""
+        """Create, or start an operation."""
         return self.request("POST", path, body, query)
 
     def put(self, *path: str, body: object = None, **query: str) -> Any:
@@ -123,10 +123,10 @@ class RestClient:
         body: object = None,
         query: Mapping[str, str | list[str]] | None = None,
     ) -> Any:
-        """Send a request, again as long as the workers of the cluster are sharing out their work.
+        """Send a request, and retry it as long as the workers of the cluster are rebalancing.
 
         Returns:
-            The JSON of the answer; None where it has no content.
+            The JSON of the response; None where it has no content.
 
         Raises:
             UnreachableError: no worker answers in time.

@@ -1,4 +1,4 @@
-"""A whole terminal for one command: another screen, keys as they are pressed, and all as it was before in the end."""
+"""A full-screen terminal for one command: the alternate screen, single keys, and everything restored at the end."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def is_possible() -> bool:
 
 
 def keys_in(text: str) -> list[str]:
-    """What was read of a terminal, key by key. Sequences that are not known are left out."""
+    """The keys in what was read from a terminal. Unknown sequences are left out."""
     found, at = [], 0
     while at < len(text):
         if text[at] != "\x1b":
@@ -59,9 +59,9 @@ def keys_in(text: str) -> list[str]:
 
 
 class Screen:
-    """The terminal, as long as the `with` lasts. It is given back whatever ends that: an error, Ctrl-C, SIGTERM.
+    """The terminal, as long as the `with` lasts. It is restored whatever ends that: an error, Ctrl-C, SIGTERM.
 
-    Ctrl-Z gives it back until the command goes on.
+    Ctrl-Z restores it until the command continues.
     """
 
     def __init__(self) -> None:
@@ -103,19 +103,19 @@ class Screen:
         return os.get_terminal_size(sys.stdout.fileno())
 
     def draw(self, lines: Sequence[str]) -> None:
-        """Show these in the place of what was there, in one piece."""
+        """Draw these lines in place of the earlier ones, in one write."""
         text = "\n".join(f"{line}{_TO_END_OF_LINE}" for line in lines)
         self._write(f"{_HOME}{text}{_BELOW}")
 
     def wake(self) -> None:
-        """Have `pressed` return. From any thread."""
+        """Have `pressed` return. Thread-safe."""
         try:
             os.write(self._wake_write, b"x")
         except BlockingIOError:
             pass
 
     def pressed(self) -> list[str]:
-        """Wait for keys, or to be woken. Raises EOFError when the keyboard is gone."""
+        """Wait for keys, or for `wake`. Raises EOFError when the keyboard is gone."""
         ready, _, _ = select.select([self._keyboard, self._wake_read], [], [])
         if self._wake_read in ready:
             os.read(self._wake_read, 4096)

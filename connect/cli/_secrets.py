@@ -1,6 +1,6 @@
 """Which settings of a connector are secret, and what is shown in their place.
 
-A secret is what the plug-in declares as PASSWORD, what has a name that says so, and a password inside of a URL.
+A secret is what the plug-in declares as PASSWORD, a key whose name suggests it, and a password inside of a URL.
 Variables of config providers (`${file:/etc/orders:password}`) are shown: they are not secrets.
 """
 
@@ -13,15 +13,15 @@ from connect.telemetry.redaction import shown as shown_if
 
 
 def shown(key: str, value: str, declared: Collection[str] = ()) -> str:
-    """The value as it may be shown. `declared` are the keys that are known to be PASSWORD."""
+    """The value in a form that may be shown. `declared` are the keys that are known to be PASSWORD."""
     return shown_if(value, secret=key in declared or names_a_secret(key))
 
 
 def all_shown(config: Mapping[str, str], declared: Collection[str] = ()) -> dict[str, str]:
-    """A whole configuration as it may be shown."""
+    """A whole configuration in a form that may be shown."""
     return {key: shown(key, value, declared) for key, value in config.items()}
 
 
 def remember(config: Mapping[str, str], declared: Collection[str] = ()) -> None:
-    """Hide the secrets of a configuration also in what a worker says about it."""
+    """Hide the secrets of a configuration also in a worker's messages about it."""
     redactor.remember(value for key, value in config.items() if value and shown(key, value, declared) == MASK)

@@ -17,7 +17,7 @@ from connect.settings.properties import ConfigFileError, load
 
 
 def add_file(parser: argparse.ArgumentParser, key: str) -> None:
-    """Declare where the file is: itself, or the worker's properties that name it."""
+    """Declare the file: itself, or the worker's properties that name it."""
     where = parser.add_mutually_exclusive_group(required=True)
     where.add_argument("--file", metavar="FILE", help="the file; created if it does not exist")
     where.add_argument("--worker", metavar="FILE", help=f"the worker's properties, whose {key} names it")
@@ -41,9 +41,9 @@ class EntryFile:
     """A file of entries, name:rest, one a line.
 
     Args:
-        path: where it is.
+        path: of the file.
         key: the worker's key that names it.
-        check: whether a worker would take the text; raises LineError.
+        check: whether a worker would accept the text; raises LineError.
     """
 
     def __init__(self, path: Path, key: str, check: Callable[[str], object]) -> None:
@@ -71,7 +71,7 @@ class EntryFile:
         return "".join(f"{line}\n" for line in self._lines)
 
     def put(self, name: str, line: str) -> None:
-        """Write an entry, in the place of the one that there is. Raises ConfigError where nobody can be called so."""
+        """Write an entry, in place of the existing one. Raises ConfigError for an invalid name."""
         from rest.security.files import name_error
 
         if wrong := name_error(name):
@@ -82,11 +82,11 @@ class EntryFile:
             self._lines.append(line)
 
     def remove(self, name: str) -> None:
-        """Take an entry out."""
+        """Remove an entry."""
         self._lines = [one for one in self._lines if _name(one) != name]
 
     def save(self) -> None:
-        """Write the file in one step, so that no worker reads half of it. Nobody but its owner may read a new one."""
+        """Write the file atomically, so that no worker reads half of it. Only its owner may read a new one."""
         text = self._checked()
         try:
             before = self._path.stat() if self._path.exists() else None
@@ -124,7 +124,7 @@ def _name(line: str) -> str:
 
 
 def ask_password(name: str) -> str:
-    """A new password: asked for twice at a terminal, else the first line of the standard input."""
+    """A new password: prompted for twice at a terminal, else the first line of the standard input."""
     if sys.stdin.isatty():
         password = getpass.getpass(f"Password of {name}: ")
         if password != getpass.getpass("Once more: "):

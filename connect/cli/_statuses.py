@@ -1,4 +1,4 @@
-"""The states of connectors and tasks, as a cluster tells them, without secrets."""
+"""The states of connectors and tasks, as a cluster reports them, without secrets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from connect.telemetry.redaction import redactor
 
 
 def status_of(client: RestClient, name: str) -> dict[str, Any]:
-    """How one connector is, as Kafka Connect says it and with tasks that stand still STALLED, without secrets."""
+    """A connector's status, in Kafka Connect's form and with tasks without progress STALLED, without secrets."""
     return _redacted(client.get("connectors", name, "status", stalled="true"))
 
 
@@ -42,9 +42,9 @@ def reason(part: Mapping[str, Any]) -> str:
 
 
 def measured_of(client: RestClient, names: Sequence[str] = ()) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """The statuses of these connectors, or of all, and by name what is measured of them: nothing by a worker of Java.
+    """The statuses of these connectors, or of all, and their metrics by name: none from a Java worker.
 
-    One request, however many connectors there are. A connector that the list does not have is asked for by itself, so
+    One request, however many connectors there are. A connector that the list does not have is requested by itself, so
     that the cluster says why.
     """
     answer = client.get("connectors", expand=["status", "metrics"], stalled="true")

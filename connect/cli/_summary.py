@@ -1,4 +1,4 @@
-"""How a connector is doing, in a few words and figures, on a line that fits into a terminal."""
+"""A connector's status in a few words and figures, on a line that fits into a terminal."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ class Summary:
 
     Attributes:
         name: its name.
-        state: RUNNING, PAUSED, ...; STARTING as long as a task has not said that it runs; FAILED if it or a task is.
-        tasks: how many there are.
-        failed: how many of them failed, or stand still if none did.
-        records: acknowledged by the broker, or taken by the target, since the start; None when it is not known.
+        state: RUNNING, PAUSED, ...; STARTING until a task has reported that it runs; FAILED if it or a task is.
+        tasks: their number.
+        failed: how many of them failed, or are stalled if none did.
+        records: acknowledged by the broker, or accepted by the target, since the start; None when unknown.
         per_second: the same over the last seconds.
-        lag: records that wait in the topics of a sink; None when it is not known or it is a source.
+        lag: records that wait in the topics of a sink; None when unknown or it is a source.
         errors: records given up since the start.
         reason: why it FAILED, or what it waits for, a line; else None.
     """
@@ -39,14 +39,14 @@ class Summary:
 
     @property
     def state_in_words(self) -> str:
-        """The state, and how many of several tasks it is about."""
+        """The state, and how many of several tasks have it."""
         if self.failed and self.tasks > 1:
             return f"{self.state} ({self.failed} of {self.tasks} tasks)"
         return self.state
 
     @property
     def figures(self) -> tuple[str, str, str, str]:
-        """Rate, records, lag and errors; empty where there is nothing to say."""
+        """Rate, records, lag and errors; empty without any."""
         return (
             "" if self.per_second is None else f"{self.per_second:,.0f} records/s",
             "" if self.records is None else f"{self.records:,} in all",
@@ -56,7 +56,7 @@ class Summary:
 
 
 def lines(summaries: Sequence[Summary], columns: int, most: int, *, colour: bool) -> list[str]:
-    """The texts of at most so many lines, none wider than the terminal."""
+    """The texts of at most this many lines, none wider than the terminal."""
     shown = summaries if len(summaries) <= most else summaries[: most - 1]
     names = max((len(summary.name) for summary in shown), default=0)
     states = max((len(summary.state_in_words) for summary in shown), default=0)

@@ -29,7 +29,7 @@ COLOURS = {
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Lines of cells, each column as wide as its widest cell. A cell that is one word of a state is coloured."""
+    """Lines of cells, each column as wide as its widest cell. A cell that is a state is coloured."""
     shown = [[plain(str(cell)) for cell in row] for row in rows]
     widths = [max(len(cell) for cell in column) for column in zip(head, *shown, strict=True)]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(head, widths, strict=True)).rstrip()]
@@ -49,7 +49,7 @@ def coloured(state: str, text: str | None = None) -> str:
 
 
 def shows_colours() -> bool:
-    """Whether standard output is a terminal where colours are wanted (https://no-color.org)."""
+    """Whether standard output is a terminal where colours are enabled (https://no-color.org)."""
     return "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb" and sys.stdout.isatty()
 
 

@@ -1,4 +1,4 @@
-"""The lines of `connect top`: figures as texts, as many columns as fit, what the keys have asked for. Draws nothing."""
+"""The lines of `connect top`: figures as texts, as many columns as fit, the state of the keys. Draws nothing."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ _LEAST_REASON: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What the keys have asked for so far.
+    """The state set by keys.
 
     Attributes:
         sort, reverse: see `in_order`.
@@ -84,7 +84,7 @@ class View:
         typing: whether the filter is being written.
         paused: whether the figures stand still.
         connectors: whether a line is a connector, and not a task.
-        first: the first line shown of those there are.
+        first: the first visible line.
         quit: whether to end.
     """
 
@@ -98,7 +98,7 @@ class View:
     quit: bool = False
 
     def after(self, key: str, page: int = 10) -> View:
-        """What it is after a key: a character, or up, down, pageup, pagedown, enter, escape, backspace."""
+        """The state after a key: a character, or up, down, pageup, pagedown, enter, escape, backspace."""
         if self.typing:
             return self._typed(key)
         if key in SORTS:
@@ -130,7 +130,7 @@ class View:
         return replace(self, text=self.text + key, first=0) if len(key) == 1 and key.isprintable() else self
 
     def rows(self, rows: Sequence[Row]) -> list[Row]:
-        """Those that it shows, in its order."""
+        """The visible rows, in order."""
         return in_order(matching(rows, self.text), self.sort, reverse=self.reverse)
 
 
@@ -141,7 +141,7 @@ def screen(
 
     Args:
         title: of the cluster.
-        rows: of all tasks, or of all connectors; the view chooses and sorts.
+        rows: of all tasks, or of all connectors; filtered and sorted here.
     """
     shown = view.rows(rows)
     head = [fitted(title, columns), *_worker_lines(workers, max(1, lines // 4), columns), ""]

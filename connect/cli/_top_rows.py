@@ -1,4 +1,4 @@
-"""What `connect top` shows: a row for each task or connector, one for each worker, their order, and which are shown."""
+"""The rows of `connect top`: one for each task or connector, one for each worker, their order, and the filter."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ _SOURCE, _SINK, _TASK, _ERRORS = (
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A task, or a connector with the sums of its tasks, at one moment. None is what no worker told.
+    """A task, or a connector with the sums of its tasks, at one moment. None is what no worker reported.
 
     Attributes:
         connector: its name.
         task: its number; None for a connector.
         type: source or sink.
-        state: as its status says it.
+        state: from its status.
         worker: where it runs.
         records_in: polled or consumed, a second, before transformations.
-        records_out: acknowledged by the broker or taken by the target, a second.
+        records_out: acknowledged by the broker or accepted by the target, a second.
         bytes: sent by a source or consumed by a sink, a second.
-        latency_ms: of a source's polls or a sink's puts, the mean lately. Of a connector its slowest task's.
+        latency_ms: of a source's polls or a sink's puts, the recent mean. Of a connector its slowest task's.
         lag: records that wait for a sink.
-        cpu_percent: of one core, since the look before.
-        memory_bytes: of its processes, what they share divided among those who share it (PSS).
+        cpu_percent: of one core, since the last measurement.
+        memory_bytes: of its processes, shared pages divided among their users (PSS).
         errors: records given up since the start.
         retries: operations tried again since the start.
         reason: why it failed, or what it waits for; else empty.
@@ -57,22 +57,22 @@ class Row:
 
     @property
     def name(self) -> str:
-        """As its line begins."""
+        """The beginning of its line."""
         return self.connector if self.task is None else f"{self.connector}-{self.task}"
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """Where a filter looks."""
+        """The texts that a filter searches."""
         return self.name, self.type, self.state, self.worker, self.reason
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerRow:
-    """What the rows say of one worker. None as for `Row`.
+    """A worker, from its rows. None as for `Row`.
 
     Attributes:
-        worker: as its status says it.
-        connectors, tasks: how many are there.
+        worker: from its statuses.
+        connectors, tasks: their numbers.
         failed: how many of them FAILED or are STALLED.
         records_out, cpu_percent, memory_bytes: sums over its tasks.
         note: why its figures are missing; else empty.
@@ -94,8 +94,8 @@ class Look:
 
     Attributes:
         at: when, in seconds of a monotonic clock.
-        statuses: as `connect.cli._statuses.measured_of` has them.
-        metrics: of each connector by name, as it has them.
+        statuses: as `connect.cli._statuses.measured_of` returns them.
+        metrics: of each connector by name, from the same.
     """
 
     at: float
@@ -103,15 +103,15 @@ class Look:
     metrics: Mapping[str, Any]
 
     def groups(self) -> dict[tuple[str, int], Groups]:
-        """What is measured of each task by connector and number."""
+        """The metrics of each task by connector and number."""
         return {(name, task): groups for name, found in self.metrics.items() for task, groups in by_task(found).items()}
 
 
 def task_rows(look: Look, before: Look | None = None) -> list[Row]:
-    """A row for each task, and for each connector that has none or is not as its tasks are.
+    """A row for each task, and for each connector that has none or whose state differs from its tasks'.
 
     Args:
-        before: an earlier look, for what CPU was used since then.
+        before: an earlier measurement, for the CPU since then.
     """
     now, earlier = look.groups(), {} if before is None else before.groups()
     seconds = 0.0 if before is None else look.at - before.at
@@ -129,7 +129,7 @@ def task_rows(look: Look, before: Look | None = None) -> list[Row]:
 
 
 def connector_rows(statuses: Iterable[Mapping[str, Any]], tasks: Iterable[Row]) -> list[Row]:
-    """A row for each connector, of the rows of its tasks."""
+    """A row for each connector, from the rows of its tasks."""
     of: dict[str, list[Row]] = {}
     for row in tasks:
         if row.task is not None:
@@ -189,7 +189,7 @@ def worker_rows(look: Look, tasks: Sequence[Row]) -> list[WorkerRow]:
 
 
 def _attention(row: Row) -> float:
-    """The more, the sooner somebody has to look: what failed, what is stalled, what waits for another system."""
+    """The urgency: highest for failed, then stalled, then waiting ones."""
     return len(URGENT) - urgency(row.state) or (0.5 if row.reason else 0.0)
 
 
@@ -206,9 +206,9 @@ SORTS: Final[Mapping[str, tuple[str, Callable[[Row], float | None] | None]]] = {
 
 
 def in_order(rows: Iterable[Row], by: str, *, reverse: bool = False) -> list[Row]:
-    """Sorted by a key of `SORTS`. What has no figure stands last.
+    """Sorted by a key of `SORTS`. Rows without the figure are last.
 
-    What is equal stands by urgency and name; of equal states what uses most CPU stands first.
+    Equal rows are sorted by urgency and name; of equal states the highest CPU is first.
     """
     figure = SORTS[by][1]
     if figure is None:
@@ -228,13 +228,13 @@ def in_order(rows: Iterable[Row], by: str, *, reverse: bool = False) -> list[Row
 
 
 def matching(rows: Iterable[Row], text: str) -> list[Row]:
-    """Those with this text in their name, type, state, worker or reason; in any case of letters."""
+    """Those with this text in their name, type, state, worker or reason; case-insensitive."""
     wanted = text.casefold()
     return [row for row in rows if any(wanted in each.casefold() for each in row.texts)]
 
 
 def as_json(rows: Iterable[Row | WorkerRow]) -> list[dict[str, Any]]:
-    """For programs: null is what is not known."""
+    """For programs: null is an unknown figure."""
     return [asdict(row) for row in rows]
 
 

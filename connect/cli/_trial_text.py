@@ -1,4 +1,4 @@
-"""What became of a record in a trial, for people: the record, each step with what it changed, the record then."""
+"""A record in a trial, for people: the record, each step with its changes, the resulting record."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def told(outcome: Outcome, number: int, *, full: bool = False) -> str:
 
 
 def value_text(value: Any, width: int | None = _WIDTH) -> str:
-    """A plain value on one line, at most so long."""
+    """A plain value on one line, of at most this length."""
     if value is msgspec.UNSET:
         return "nothing"
     if isinstance(value, dict) and len(value) == 1:

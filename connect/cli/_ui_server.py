@@ -1,4 +1,4 @@
-"""Serves the operations page for a cluster that is asked over HTTP. Needs the extra `rest`."""
+"""Serves the operations page for a cluster over HTTP. Needs the extra `rest`."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from rest.ui.router import router
 
 
 class OutsideCluster(Cluster):
-    """A cluster that is reached through one of its workers, whoever looks at the page."""
+    """A cluster that is reached through one of its workers, for all readers of the page."""
 
     def __init__(self, client: RestClient) -> None:
         self._client = client
 
     async def ask(self, method: str, *path: str, body: object = None, **query: str | list[str]) -> Answer:
-        """See `Cluster`. No answer at all is one with the status 502."""
+        """See `Cluster`. No response at all becomes one with the status 502."""
         try:
             return Answer(200, await asyncio.to_thread(self._client.request, method, path, body, query))
         except AnswerError as error:
@@ -41,7 +41,7 @@ def serve(client: RestClient, listening: socket.socket) -> int:
 
 
 def _app(client: RestClient, listening: socket.socket) -> ASGIApp:
-    """The pages alone. Like a worker's they answer to this machine's names and their own forms."""
+    """The pages alone. Like a worker's they answer only to this machine's names and their own forms."""
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
     app.state.ui_cluster = OutsideCluster(client)
     app.include_router(router)

@@ -36,7 +36,7 @@ class Validator:
 
 @contextmanager
 def validator(file: WorkerFile) -> Iterator[Validator]:
-    """Make one for a worker's file; its processes end with the block.
+    """Create one for a worker's file; its processes end with the block.
 
     Raises:
         ConnectError: connector.client.config.override.policy names no policy.

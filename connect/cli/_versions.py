@@ -1,4 +1,4 @@
-"""What `connect --version` shows: ours, and with -v of all that it runs on, for whoever reports a problem."""
+"""The output of `connect --version`: this version, and with -v those of all that it runs on, for bug reports."""
 
 from __future__ import annotations
 

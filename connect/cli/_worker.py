@@ -78,7 +78,7 @@ _TARGETS = {
 
 
 class StopSignals:
-    """SIGINT, SIGTERM and SIGHUP from now on: the first one asks to stop, the next one ends this process at once.
+    """Handles SIGINT, SIGTERM and SIGHUP: the first one requests a stop, the next one ends this process at once.
 
     One that this process was started to ignore (nohup) stays ignored. Its tasks end with it.
     """
@@ -91,7 +91,7 @@ class StopSignals:
                 signal.signal(number, self._take)
 
     def wait(self, seconds: float) -> bool:
-        """Wait for one, at most so long. Returns whether there was one."""
+        """Wait for one, at most this long. Returns whether there was one."""
         return bool(select.select([self._read], [], [], seconds)[0])
 
     def _take(self, number: int, _: FrameType | None) -> None:
@@ -102,14 +102,14 @@ class StopSignals:
 
 
 def _check(herder: WorkerHerder, worker: WorkerFile, connectors: Sequence[ConnectorFile], problems: Problems) -> None:
-    """Validate all connectors, side by side."""
+    """Validate all connectors, in parallel."""
     validations = [herder.validate(file.config) for file in connectors]
     for file, validation in zip(connectors, validations, strict=True):
         take_validation(file, worker, validation.result(), problems)
 
 
 def _watch(herder: WorkerHerder, stop: StopSignals) -> None:
-    """Show how the connectors are doing until a signal comes: in place on a terminal, else in the log."""
+    """Show the status of connectors until a signal arrives: in place on a terminal, else in the log."""
     summaries = Summaries(herder.worker.statuses, herder.worker.tasks)
     if not is_possible(sys.stderr):
         before: dict[str, Summary] = {}
@@ -132,7 +132,7 @@ def _log_what_moved(now: Sequence[Summary], before: dict[str, Summary]) -> dict[
 
 
 class StateLog:
-    """Logs that a task began, paused or ended. That one failed, or waits, and why, is logged where it is noticed."""
+    """Logs that a task began, paused or ended. Failures and waits are logged where they are noticed."""
 
     def __init__(self) -> None:
         self._states: dict[tuple[str, int], State] = {}
@@ -156,7 +156,7 @@ def embedded_broker(worker: Config) -> dict[str, str]:
     """Start the broker of bootstrap.servers=embedded where none runs.
 
     Returns:
-        the keys of the worker that say where it is; none where the worker names other brokers.
+        the worker's keys for it; none where the worker names other brokers.
     """
     if worker["bootstrap.servers"] != ["embedded"]:
         return {}

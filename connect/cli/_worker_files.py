@@ -29,8 +29,7 @@ class WorkerFile:
     Attributes:
         written: as they stand in the file.
         raw: with providers' values filled in.
-        config: the same, parsed. A key that is wrong has its default, so that the connectors can be checked all the
-            same.
+        config: the same, parsed. A wrong key has its default, so that the connectors can be checked anyway.
         resolver: for connectors.
     """
 
@@ -40,7 +39,7 @@ class WorkerFile:
     resolver: Resolver
 
     def where(self, key: str) -> Position | str:
-        """The place of a key, or the file if it is not there."""
+        """The position of a key, or the file if it does not have it."""
         return _where(self.written, key)
 
 
@@ -102,7 +101,7 @@ def worker_of(written: Properties, problems: Problems, definition: Definition) -
 
 
 def read_connectors(paths: Sequence[str], problems: Problems) -> list[ConnectorFile]:
-    """Read the connector files. Those that cannot be read are left out."""
+    """Read the connector files. Unreadable ones are left out."""
     found: list[ConnectorFile] = []
     for path in paths:
         try:
@@ -129,7 +128,7 @@ def open_offsets(worker: WorkerFile, problems: Problems) -> OffsetStore:
 
 
 def take_validation(file: ConnectorFile, worker: WorkerFile, validation: Validation, problems: Problems) -> None:
-    """Add what was found out about one connector."""
+    """Add the validation of one connector."""
     for key, message in validation.errors():
         problems.error(file.where(key), message, key=key, connector=file.name)
     for key, message in validation.warnings:

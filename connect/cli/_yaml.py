@@ -1,4 +1,4 @@
-"""YAML with the line of everything that is in it: each key, each value.
+"""YAML with the line of each key and each value.
 
 Scalars are those of YAML's core schema: true, false, null and numbers; everything else is text, so that neither a date
 nor a plain `no` changes its meaning.
@@ -17,7 +17,7 @@ from connect.errors import ConnectError, one_line
 
 
 class YamlError(ConnectError):
-    """A file is not what it should be; the message begins with file and line."""
+    """The content of a file is invalid; the message begins with file and line."""
 
     exit_code = 2
 
@@ -43,11 +43,11 @@ class Node:
         return f"{self.file}:{self.line}"
 
     def wrong(self, message: str) -> NoReturn:
-        """Raise YamlError with this place."""
+        """Raise YamlError with this position."""
         raise YamlError(f"{self.place}: {message}")
 
     def plain(self) -> Any:
-        """The value without its places."""
+        """The value without its positions."""
         if isinstance(self.value, dict):
             return {key: node.plain() for key, node in self.value.items()}
         if isinstance(self.value, list):
@@ -61,11 +61,11 @@ class Node:
         return self.value
 
     def items(self) -> list[Node]:
-        """The elements of a list; anything else is the only one."""
+        """The elements of a list; anything else counts as a list of one."""
         return self.value if isinstance(self.value, list) else [self]
 
     def at(self, path: tuple[str, ...]) -> Node:
-        """The node to which keys lead, as far as they do."""
+        """The node at these keys, or the last existing one before it."""
         node = self
         for key in path:
             if not isinstance(node.value, dict) or key not in node.value:

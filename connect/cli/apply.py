@@ -1,4 +1,4 @@
-"""`connect apply`: make connectors of a cluster what files say, after showing the difference."""
+"""`connect apply`: make the connectors of a cluster what files say, after showing the difference."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ examples:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Declare the arguments."""
     add_files(parser)
     add_prune(parser)
     parser.add_argument("--dry-run", action="store_true", help="validate and show the differences, change nothing")
@@ -35,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Show, ask, do."""
+    """Show the difference, confirm, apply."""
     client = client_of(args)
     found, problems = plans(client, args)
     warn(problems)

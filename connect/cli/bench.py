@@ -1,4 +1,4 @@
-"""`connect bench`: how fast a connector runs on this machine, where its time goes, and what holds it up."""
+"""`connect bench`: how fast a connector runs on this machine, where its time goes, and its bottleneck."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class BenchError(ConnectError):
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Declare the arguments."""
     parser.add_argument("worker", metavar="WORKER", help="the worker's properties")
     parser.add_argument("connector", metavar="FILE", help="the connector: properties, JSON or YAML")
     parser.add_argument("--seconds", type=float, default=20.0, help="how long to measure (default: %(default)g)")
@@ -70,7 +70,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Start, measure, tell."""
+    """Start, measure, report."""
     if not (math.isfinite(args.seconds) and args.seconds >= _LEAST_S):
         raise ConfigError("--seconds", "is at least 1.")
     problems = Problems([args.worker])
@@ -132,7 +132,7 @@ def _own(
 
 
 def _aside(kind: str, name: str, config: Mapping[str, str]) -> dict[str, str]:
-    """Keys by which a run stays beside the usual one."""
+    """The keys that keep a run separate from the usual one."""
     if kind == "sink":
         return {"consumer.override.auto.offset.reset": "earliest"}
     chain = [each.strip() for each in config.get("transforms", "").split(",") if each.strip()]

@@ -1,6 +1,6 @@
-"""`connect completion`: what the Tab key completes, in three shells.
+"""`connect completion`: completion by the Tab key, in three shells.
 
-The scripts only ask `connect completion --words WORD...`, which knows every command and its options from their
+The scripts only call `connect completion --words WORD...`, which knows every command and its options from their
 declarations, and the names of connectors and loggers from the cluster that the words, or the environment, name.
 """
 
@@ -83,7 +83,7 @@ complete -c connect -f -a '(__connect_complete)'
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Declare the arguments."""
     asked = parser.add_mutually_exclusive_group(required=True)
     asked.add_argument("shell", nargs="?", choices=list(_SCRIPTS))
     asked.add_argument("--words", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
@@ -101,7 +101,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def candidates(words: Sequence[str]) -> list[str]:
-    """What the last word may become, after those before it; `:files` alone for the name of a file."""
+    """Candidates for the last word, given those before it; `:files` alone for the name of a file."""
     from connect.cli._main import parser_for
 
     *before, current = words or [""]
@@ -123,7 +123,7 @@ def candidates(words: Sequence[str]) -> list[str]:
 def _place(
     parser: argparse.ArgumentParser, before: Sequence[str]
 ) -> tuple[argparse.ArgumentParser, argparse.Action | None]:
-    """Where the next word stands: in which command, and what it is for."""
+    """The position of the next word: in which command, and as what."""
     positionals = _positionals(parser)
     option: argparse.Action | None = None
     for word in before:
@@ -149,7 +149,7 @@ def _positionals(parser: argparse.ArgumentParser) -> list[argparse.Action]:
 
 
 def _names(of: object, before: Sequence[str]) -> list[str]:
-    """The names that the cluster has; none where it does not answer soon, for the Tab key must not hang."""
+    """The names in the cluster; none where it does not answer soon, for the Tab key must not hang."""
     path = {"CONNECTOR": ("connectors",), "LOGGER": ("admin", "loggers")}.get(str(of))
     if path is None:
         return []

@@ -1,4 +1,4 @@
-"""`connect delete`: take connectors out of a cluster."""
+"""`connect delete`: remove connectors from a cluster."""
 
 import argparse
 
@@ -16,14 +16,14 @@ examples:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Declare the arguments."""
     parser.add_argument("connectors", nargs="+", metavar="CONNECTOR")
     parser.add_argument("--yes", "-y", action="store_true", help="do not ask")
     add_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Ask, and delete each."""
+    """Confirm, and delete each."""
     if not agree(f"Delete {', '.join(args.connectors)}?", args):
         return FAILED
     return each(args, "is deleted", lambda client, name: client.delete("connectors", name))

@@ -1,4 +1,4 @@
-"""`connect demo`: lines flow from a file through Kafka into another file, by the same means as everywhere else.
+"""`connect demo`: lines flow from a file through Kafka into another file, by the usual commands and configurations.
 
 Where Spark is installed they become rows of a Delta table too.
 """
@@ -48,7 +48,7 @@ _SHORT = 70
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Whether Spark takes part."""
+    """Declare whether Spark takes part."""
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--no-spark", action="store_true", help="leave Spark out")
     which.add_argument("--only-spark", action="store_true", help="show only a topic that becomes a table")
@@ -58,7 +58,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Show it, step by step."""
+    """Run it, step by step."""
     if args.cluster is not None and not args.only_spark:
         raise DemoError("--cluster needs --only-spark.")
     spark = importlib.util.find_spec("pyspark") is not None
@@ -88,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
 
 @contextmanager
 def _alone(data_home: Path) -> Iterator[None]:
-    """Two demos would read each other's topic."""
+    """Only one demo at a time: two would read each other's topic."""
     data_home.mkdir(parents=True, exist_ok=True)
     try:
         lock = FileLock(data_home / "demo.lock")
@@ -119,7 +119,7 @@ def _show(folder: Path, environment: dict[str, str], began: float, *, spark: boo
     with worker(folder, environment, log, FILES) as running:
 
         def arrived() -> bool:
-            """Whether the one file ends with the other: a demo that was killed may have left lines in the topic."""
+            """Whether the second file ends with the first: a killed demo may have left lines in the topic."""
             there = sink.stat().st_size if sink.exists() else 0
             return there >= source.stat().st_size and sink.read_bytes().endswith(source.read_bytes())
 
@@ -146,7 +146,7 @@ def _show(folder: Path, environment: dict[str, str], began: float, *, spark: boo
 
 
 def _copy_files(folder: Path) -> None:
-    """Take the files as they are, but for the offsets, which are to go with the folder."""
+    """Copy the files unchanged, except the offsets' file, which belongs into the folder."""
     for name in FILES:
         copy_changed(name, folder, {"offset.storage.file.filename": "connect.offsets"} if name == FILES[0] else {})
 

@@ -1,4 +1,4 @@
-"""`connect describe`: all that a cluster knows of one connector."""
+"""`connect describe`: everything about one connector."""
 
 import argparse
 from typing import Any
@@ -21,7 +21,7 @@ examples:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Declare the arguments."""
     parser.add_argument("connector", metavar="CONNECTOR")
     add_options(parser)
 
@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _topics(client: RestClient, name: str) -> list[str] | None:
-    """Those it has read or written; None where the cluster does not track them."""
+    """The topics that it has read or written; None where the cluster does not track them."""
     try:
         return sorted(client.get("connectors", name, "topics")[name]["topics"])
     except AnswerError as error:

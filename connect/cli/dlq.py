@@ -1,4 +1,4 @@
-"""`connect dlq`: dead letters, looked at and replayed."""
+"""`connect dlq`: dead letters, shown and replayed."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Do what was asked."""
+    """Run the subcommand."""
     code: int = args.action(args)
     return code
 
@@ -140,7 +140,7 @@ def _list(args: argparse.Namespace) -> int:
 
 
 def _pages(letters: Letters, wanted: Mapping[str, Any], limit: int) -> tuple[str, list[dict[str, Any]], bool]:
-    """So many of the newest."""
+    """This many of the newest."""
     shown: list[dict[str, Any]] = []
     after: str | None = None
     while True:
@@ -175,7 +175,7 @@ def _show(args: argparse.Namespace) -> int:
 
 
 def _decoded(letter: Mapping[str, Any], config: Mapping[str, str], worker_config: str | None) -> dict[str, str]:
-    """What the connector's converters make of key and value; of those that are known here."""
+    """The output of the connector's converters for key and value; of those that are installed here."""
     from connect.cli._pipelines import WorkerSettings
     from connect.cli._trial_text import value_text
     from connect.pipeline.build import converter
@@ -247,7 +247,7 @@ def _order(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _edited(letters: Letters, planned: Mapping[str, Any], command: str | None) -> list[dict[str, Any]]:
-    """The new value of each that is to be replayed; those that were emptied are left out."""
+    """The edited value of each dead letter to replay; emptied ones are left out."""
     from connect.cli._editor import edit
 
     values = []

@@ -1,4 +1,4 @@
-"""`connect docs`: the documentation, as it was when this version was built."""
+"""`connect docs`: the documentation of this version."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ class Page:
     """One page, in Markdown.
 
     Attributes:
-        name: as it is asked for; the file's without its folder and ending.
+        name: for the command; the file's without its folder and ending.
         title: its first heading.
         text: all of it.
-        path: where it is.
+        path: of the file.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Page:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Declare the arguments."""
     parser.add_argument("topic", nargs="?", metavar="TOPIC", help="a page, a class, a key, or other words")
     parser.add_argument("--path", action="store_true", help="print where the page is")
     parser.add_argument("--json", action="store_true", help="for programs")
@@ -78,7 +78,7 @@ def pages() -> list[Page]:
     """All pages by name: those of the installed package, or of the checkout that runs.
 
     Raises:
-        ConnectError: they are not there.
+        ConnectError: they are missing.
     """
     package = Path(connect.__file__).parent
     for folder in (package / "_docs", package.parent / "docs"):
@@ -93,7 +93,7 @@ def pages() -> list[Page]:
 
 
 def found(known: list[Page], topic: str) -> Page | None:
-    """The page that is called so; else that of a connector, whose class stands in the title or in a configuration."""
+    """The page of this name; else that of a connector, found by its class in a title or a configuration."""
     wanted = topic.lower().removesuffix(".md").rpartition("/")[2]
     for page in known:
         if page.name.lower() == wanted:

@@ -1,4 +1,4 @@
-"""`connect doctor`: everything that would stop or hurt a worker, looked at before it starts, or while it runs."""
+"""`connect doctor`: finds what would stop or disturb a worker, before it starts, or while it runs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PATIENCE_S = 5.0
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Declare the arguments."""
     parser.add_argument("worker", metavar="FILE", nargs="?", help="the worker's properties")
     parser.add_argument(
         "--connector",
@@ -47,7 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Look at all of it. Returns the exit code of the worst finding."""
+    """Run all checks. Returns the exit code of the worst finding."""
     from connect.cli._doctor.checks import examine
     from connect.cli._doctor.finding import exit_code
     from connect.cli._doctor.shown import shown

@@ -1,4 +1,4 @@
-"""`connect init plugin`: a package for a plug-in of one's own, which installs, runs and passes its tests as it is."""
+"""`connect init plugin`: a package for a new plug-in, which installs, runs and passes its tests as it is."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _NAME: Final = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
 class _Kind(NamedTuple):
-    """What a kind of plug-in is called: its entry points' group, in text, and how its class ends."""
+    """The names of a kind of plug-in: its entry points' group, in text, and the suffix of its class."""
 
     group: str
     words: str
@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def package(name: str, kind: str) -> dict[str, str]:
-    """The files of a package, by their places in its folder.
+    """The files of a package, by their paths in its folder.
 
     Args:
         name: of the package.
@@ -123,7 +123,7 @@ def _problem(name: str, kind: str, folder: Path) -> str | None:
 
 
 def _taken(name: str, kind: str) -> str | None:
-    """Whether users could not tell the class from one that is there."""
+    """Whether the class could be confused with an existing one."""
     wanted: Any = {"source": PluginKind.SOURCE, "sink": PluginKind.SINK}.get(kind) or PluginKind(kind)
     cls = re.search(r'^(\w+) = "', package(name, kind)["pyproject.toml"].partition("entry-points")[2], re.MULTILINE)
     assert cls is not None

@@ -18,7 +18,7 @@ examples:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Declare the arguments."""
     add_options(parser)
 
 

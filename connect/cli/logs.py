@@ -1,4 +1,4 @@
-"""`connect logs level`: what the workers of a cluster log (KIP-495, KIP-976)."""
+"""`connect logs level`: the levels of a cluster's loggers (KIP-495, KIP-976)."""
 
 import argparse
 from datetime import UTC, datetime
@@ -23,7 +23,7 @@ _LEVELS = ["TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL", "OFF"]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Declare the arguments."""
     actions = parser.add_subparsers(metavar="ACTION", title="actions", required=True)
     level = actions.add_parser(
         "level",

@@ -30,7 +30,7 @@ exit codes: 0 everything runs here, 1 a connector needs a change or its plug-in,
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Declare the arguments."""
     parser.add_argument(
         "files", metavar="FILE", nargs="*", help="connectors, or folders of them, in place of a cluster"
     )

@@ -1,4 +1,4 @@
-"""`connect offsets`: where connectors are in what they read, shown and changed (KIP-875)."""
+"""`connect offsets`: the positions of connectors, shown and changed (KIP-875)."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Do what was asked."""
+    """Run the subcommand."""
     code: int = args.action(args)
     return code
 

@@ -94,7 +94,7 @@ class _PrintSchema(argparse.Action):
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Declare the arguments."""
     parser.add_argument("files", metavar="FILE", nargs="+", help="connectors, or folders of them")
     add_values(parser)
     add_prune(parser)

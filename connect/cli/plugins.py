@@ -1,4 +1,4 @@
-"""`connect plugins`: what is installed here, without importing any of it, or on a running cluster, and its settings."""
+"""`connect plugins`: what is installed here, without importing it, or on a running cluster, and its settings."""
 
 import argparse
 import sys
@@ -28,7 +28,7 @@ _WIDTH = 100
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Declare the arguments."""
     actions = parser.add_subparsers(metavar="ACTION", title="actions", required=True)
     raw = argparse.RawDescriptionHelpFormatter
     listing = actions.add_parser("list", help="every plug-in, by kind", description=HELP, formatter_class=raw)
@@ -47,7 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print what was asked for. Returns the exit code."""
+    """Print what was requested. Returns the exit code."""
     code: int = args.action(args)
     return code
 

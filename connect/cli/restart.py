@@ -17,7 +17,7 @@ examples:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Declare the arguments."""
     parser.add_argument("connectors", nargs="+", metavar="CONNECTOR")
     parser.add_argument("--tasks", action="store_true", help="its tasks too")
     parser.add_argument("--failed", action="store_true", help="only what failed")
@@ -26,7 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Order it for each connector."""
+    """Request it for each connector."""
     if args.task is not None and (args.tasks or args.failed):
         raise ConfigError("--task", "restarts one task, whatever its state. Remove --tasks and --failed.")
     what = "is told to restart" if args.task is None else f"is told to restart task {args.task}"

@@ -1,4 +1,4 @@
-"""`connect status`: how connectors and their tasks are, once or as it changes."""
+"""`connect status`: the status of connectors and their tasks, once or continuously."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _CLEAR = "\x1b[H\x1b[J"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Declare the arguments."""
     parser.add_argument("connectors", nargs="*", metavar="CONNECTOR")
     parser.add_argument("--watch", "-w", action="store_true", help="show every change, until Ctrl-C")
     add_options(parser)
@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _watch(client: RestClient, names: Sequence[str], *, as_json: bool) -> NoReturn:
-    """Print what has changed; on a terminal in the place of what was there. Ends by Ctrl-C, or by an error at first."""
+    """Print changes; on a terminal redraw in place. Ends by Ctrl-C, or by an error at first."""
     in_place = sys.stdout.isatty() and not as_json
     shown: str | None = None
     while True:
@@ -79,13 +79,13 @@ def _watch(client: RestClient, names: Sequence[str], *, as_json: bool) -> NoRetu
 
 
 def _changes(client: RestClient, names: Sequence[str], *, as_json: bool) -> str:
-    """States alone: figures change all the time."""
+    """Only states: figures change all the time."""
     statuses = statuses_of(client, names)
     return json.dumps(statuses, ensure_ascii=False) if as_json else _text(statuses)
 
 
 def _screen(client: RestClient, names: Sequence[str]) -> str:
-    """As much as the terminal has room for."""
+    """As much as fits on the terminal."""
     statuses, metrics = measured_of(client, names)
     if not statuses:
         return _NOTHING

@@ -50,7 +50,7 @@ class _Result:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Declare the arguments."""
     parser.add_argument("files", metavar="FILE", nargs="+", help="a file of cases, or a folder with *.test.yaml")
     parser.add_argument("-k", dest="filter", metavar="TEXT", help="only cases whose name has this in it")
     parser.add_argument("--worker-config", metavar="FILE", help="the worker's properties, for files that name none")
@@ -59,7 +59,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Read all files, then run what they hold."""
+    """Read all files, then run their cases."""
     from connect.cli._case_files import CaseFile
 
     files: list[CaseFile] = []
@@ -158,11 +158,11 @@ _FORBIDDEN = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def _write_junit(path: str, results: Sequence[tuple[str, str, int, float, Sequence[str]]]) -> None:
-    """Write the XML that CI systems read, as JUnit wrote it first.
+    """Write the XML that CI systems read, in JUnit's format.
 
     Args:
-        path: of the file; its folder is made.
-        results: for each case its file, name, line, seconds, and what was wrong.
+        path: of the file; its folder is created.
+        results: for each case its file, name, line, seconds, and errors.
 
     Raises:
         ConfigError: it cannot be written.

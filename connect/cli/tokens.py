@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Do what was asked."""
+    """Run the subcommand."""
     from rest.security.tokens import parse_tokens
 
     path = file_of(args, TOKENS_FILE)

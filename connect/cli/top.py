@@ -1,4 +1,4 @@
-"""`connect top`: the tasks of a cluster as they change, what needs attention first."""
+"""`connect top`: the tasks of a cluster, live, urgent ones first."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _SHARE = 4.0
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Declare the arguments."""
     parser.add_argument("--once", action="store_true", help="print one table and end")
     parser.add_argument(
         *("--interval", "-i"),
@@ -140,7 +140,7 @@ def _title(address: str, about: dict[str, Any], look: Look) -> str:
 
 
 class _Looks(threading.Thread):
-    """Looks at the cluster again and again, so that keys need not wait for an answer."""
+    """Reads the cluster repeatedly, so that keys need not wait for a response."""
 
     def __init__(self, client: RestClient, first: Look, interval: float, terminal: Screen) -> None:
         super().__init__(name="looks", daemon=True)
@@ -153,18 +153,18 @@ class _Looks(threading.Thread):
         self._paused = self._ended = False
 
     def now(self) -> tuple[Look, Look | None, str]:
-        """The last look, the one before, and why there is none after it, if it is so."""
+        """The last measurement, the one before, and why there is no newer one, if so."""
         with self._changed:
             return self._look, self._before, self._problem
 
     def pause(self, paused: bool) -> None:  # it is what is said
-        """Look no more, or again."""
+        """Stop reading, or resume."""
         with self._changed:
             self._paused = paused
             self._changed.notify_all()
 
     def end(self) -> None:
-        """Look no more, and wake nobody."""
+        """Stop reading, without waking anybody."""
         with self._changed:
             self._ended = True
             self._changed.notify_all()
@@ -190,7 +190,7 @@ class _Looks(threading.Thread):
             wait = max(self._interval, _SHARE * (time.monotonic() - began))
 
     def _ends_within(self, seconds: float) -> bool:
-        """Wait for this many seconds, and as long as it is paused. Whether it has ended meanwhile."""
+        """Wait for this many seconds, and while it is paused. Whether it has ended meanwhile."""
         with self._changed:
             self._changed.wait_for(lambda: self._ended, seconds)
             self._changed.wait_for(lambda: self._ended or not self._paused)

@@ -1,4 +1,4 @@
-"""`connect try`: a connector's converters and transformations on sample records, and what each made of them."""
+"""`connect try`: a connector's converters and transformations on sample records, with the result of each step."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _READ_S = 30.0
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Declare the arguments."""
     parser.add_argument("config", metavar="FILE", help="the connector: a file, or with --url a name")
     samples = parser.add_argument_group("samples")
     samples.add_argument("--topic", help="read them from this topic; beside --value or --file, the topic they are for")
@@ -115,7 +115,7 @@ def _consistent(args: argparse.Namespace) -> None:
 
 
 def _config(args: argparse.Namespace) -> tuple[dict[str, str], Callable[[str], str]]:
-    """The connector's configuration, and what says where a key of it stands."""
+    """The connector's configuration, and a function for the position of a key in it."""
     if args.url:
         config: dict[str, str] = client_of(args).get("connectors", args.config, "config")
         if hidden := sorted(key for key, value in config.items() if MASK in value and key.startswith(_IN_USE)):

@@ -1,4 +1,4 @@
-"""`connect ui`: the operations page for any cluster, served on this machine alone."""
+"""`connect ui`: the operations page for any cluster, served on this machine only."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PORT = 8090
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Declare the arguments."""
     parser.add_argument(
         "--port", type=int, default=_PORT, metavar="PORT", help="where it listens (default: %(default)s; 0: any)"
     )
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _listen(port: int) -> socket.socket:
-    """On this machine's own address: whoever reaches the page acts with the login of this command."""
+    """On the loopback address: anybody who can reach the page acts with the login of this command."""
     try:
         return socket.create_server(("127.0.0.1", port))
     except (OSError, OverflowError) as error:

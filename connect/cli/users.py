@@ -1,4 +1,4 @@
-"""`connect users`: who may log in at a worker's REST API with a password."""
+"""`connect users`: users with passwords for a worker's REST API."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Do what was asked."""
+    """Run the subcommand."""
     from rest.security.users import parse_users
 
     args.action(EntryFile(file_of(args, USERS_FILE), USERS_FILE, parse_users), args)

@@ -1,4 +1,4 @@
-"""`connect validate`: connector files against a running cluster, which changes nothing."""
+"""`connect validate`: validates connector files by a running cluster or a worker's file, and changes nothing."""
 
 import argparse
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ examples:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Declare the arguments."""
     add_files(parser)
     parser.add_argument("--worker", metavar="FILE", help="a worker's properties: check here, without a cluster")
     add_options(parser)

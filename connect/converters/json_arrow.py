@@ -1,9 +1,10 @@
 """JSON objects of one struct schema, parsed by Arrow straight into Arrow arrays: at half the cost of `json_rows`.
 
-Arrow's reader is asked only where it takes what Kafka Connect takes, and makes the same of it: fields of plain types,
-objects that have these fields and no others. What it reads in another way is looked for afterwards, and whatever looks
-like that, or is refused, is for `json_rows` and the exact ways behind it. So this module never says that a record is
-wrong. Imported where there are many records: it loads pyarrow.
+Arrow's reader is used only where it accepts what Kafka Connect accepts, with the same result: fields of plain types,
+objects with exactly these fields. What it reads differently is searched for afterwards, and suspicious or refused input
+is
+left to `json_rows` and the exact parsers behind it. So this module never reports that a record is wrong. Imported only
+for many records: it loads pyarrow.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class ArrowRows:
     """Parses the objects of one schema.
 
     Args:
-        schema: one that `knows` says yes to.
+        schema: for which `knows` is true.
     """
 
     def __init__(self, schema: Schema) -> None:
@@ -57,11 +58,11 @@ class ArrowRows:
 
     @staticmethod
     def knows(schema: Schema) -> bool:
-        """Whether all fields of a struct are of types that are read here."""
+        """Whether all fields of a struct have types that are supported here."""
         return all(_read_as(field.schema) is not None for field in schema.fields)
 
     def columns(self, objects: Sequence[bytes], decoder: Decoder) -> list[pa.Array | list[Any]] | None:
-        """The values of each field; None where another way will tell. At least one object."""
+        """The values of each field; None where another parser is needed. At least one object."""
         if self._in_vain >= _ENOUGH and self._in_vain % _SELDOM:
             self._in_vain += 1
             return None
@@ -103,7 +104,7 @@ class ArrowRows:
     def _column(
         self, field: Field, array: pa.Array, objects: Sequence[bytes], decoder: Decoder
     ) -> pa.Array | list[Any] | None:
-        """The values of a field from what was read, or None where that differs from what Java reads."""
+        """The values of a field from the parsed column, or None where that differs from what Java reads."""
         schema = field.schema
         if schema.type is Type.BYTES:
             return list(decoder.field(field, array.to_pylist()))
@@ -126,7 +127,7 @@ def _read_as(schema: Schema) -> pa.DataType | None:
 
 
 def _numbers(schema: Schema, array: pa.Array, objects: Sequence[bytes]) -> pa.Array | None:
-    """Doubles, unless one was written in a way that Java takes for another number, or refuses."""
+    """Doubles, unless one was written in a form that Java reads differently, or refuses."""
     if not pc.all(pc.is_finite(array), min_count=0).as_py():
         return None  # NaN, or beyond what a double can be: Java refuses the first and takes the second
     zeros = pc.equal(array, 0.0)

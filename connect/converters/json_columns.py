@@ -1,8 +1,8 @@
-"""Structs in Arrow columns as JSON, a column at a time: byte for byte what `json_encode` writes of the same as dicts.
+"""Structs in Arrow columns as JSON, a column at a time: byte for byte what `json_encode` writes for the same dicts.
 
-Each column becomes a column of texts, and the texts of a row are joined with what stands between them. What Arrow would
-write in another way than Java (floats, maps, text with characters that are escaped) goes through `json_encode` alone.
-Imported where such columns are written: it loads pyarrow.
+Each column becomes a column of texts, and the texts of a row are joined with the separators. What Arrow would write
+differently from Java (floats, maps, text with escaped characters) goes through `json_encode` alone. Imported only where
+such columns are written: it loads pyarrow.
 """
 
 from __future__ import annotations

@@ -169,7 +169,7 @@ class JsonConverter(ValueConverter):
         return GroupedValues(len(data), [*groups, (null, Values.nulls(len(null)))])
 
     def _structs_of(self, schema: Schema | None, payloads: list[bytes]) -> StructColumns | None:
-        """Structs field by field, without a dict for each; None where only the way of `_values_of` will tell."""
+        """Structs field by field, without a dict for each; None where `_values_of` is needed."""
         if schema is None or schema.type is not Type.STRUCT or not schema.fields or not payloads:
             return None
         if schema not in self._rows:
@@ -188,7 +188,7 @@ class JsonConverter(ValueConverter):
         return StructColumns(schema, [each if type(each) is list else list(each) for each in values])
 
     def _by_arrow(self, schema: Schema, payloads: list[bytes]) -> StructColumns | None:
-        """The same by Arrow's reader, where that takes them."""
+        """The same by Arrow's reader, where it supports them."""
         from connect.converters.json_arrow import ArrowRows
 
         if schema not in self._arrow_rows:
@@ -212,7 +212,7 @@ class JsonConverter(ValueConverter):
         return values if isinstance(values, list) else list(values)
 
     def _of_envelopes(self, data: list[bytes]) -> Values:
-        """Records that begin alike have the same schema: it is read once, and only their payloads are parsed."""
+        """Records with the same beginning have the same schema: it is read once, and only their payloads are parsed."""
         if not data:
             return Values([])
         first = _start_of(data[0])
@@ -233,7 +233,7 @@ class JsonConverter(ValueConverter):
         return collect([self._of_envelope(item) for item in data]) if found is None else found
 
     def _of_group(self, start: bytes, data: list[bytes]) -> Values | None:
-        """The values of records that all begin like this, or None where only looking at each as a whole will tell."""
+        """The values of records that all begin like this, or None where each has to be parsed as a whole."""
         if not (start in self._by_start or self._learn(start)):
             return None
         # What is left is the payload, if it is one JSON value and nothing else: the parser makes sure of it.
@@ -254,7 +254,7 @@ class JsonConverter(ValueConverter):
             return None
 
     def _learn(self, start: bytes) -> bool:
-        """Read the schema in what comes before a payload; False when this is not a beginning of an envelope."""
+        """Read the schema before a payload; False when this is no beginning of an envelope."""
         try:
             text = start.decode()
             before = _BEFORE_SCHEMA.match(text)
@@ -310,7 +310,7 @@ class JsonConverter(ValueConverter):
         return rows
 
     def _start(self, schema: Schema | None) -> bytes:
-        """What stands before a payload of this schema."""
+        """The envelope before a payload of this schema."""
         if schema not in self._starts:
             node = (
                 None if schema is None else json_schema.to_json(schema, lambda s, v: self._preparer.column(s, [v])[0])

@@ -1,7 +1,7 @@
 """Values of parsed JSON by their schema, a column at a time.
 
-A column that is already as its schema wants it comes back untouched; that is what makes the good path fast. What JSON
-leaves open is done as in Kafka Connect: a number that is too big wraps, a text where a number belongs is 0.
+A column that already has the form of its schema is returned untouched; that makes the good path fast. Ambiguities are
+resolved as in Kafka Connect: a number that is too big wraps, a text in place of a number is 0.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ Column = Sequence[Any]
 
 
 class Inexact(Exception):
-    """The column holds a float where its exact decimal digits matter: parse again, keeping them."""
+    """The column holds a float whose exact decimal digits matter: parse again, keeping them."""
 
 
 def schemaless(node: Any) -> Any:
     """The value of exactly parsed JSON without a schema: whole numbers have 64 bits, all others are doubles.
 
     Args:
-        node: what was parsed. It is taken over.
+        node: what was parsed. It is modified.
     """
     root = [node]
     level: list[Any] = [root]
@@ -187,7 +187,7 @@ class Decoder:
 
 
 def _count_in_java(schema: Schema, keys: Column) -> int:
-    """How many entries these keys have in a map of Java's: no two arrays of bytes are the same there."""
+    """The number of entries of a Java map with these keys: there two arrays of bytes are never equal."""
     by_identity = schema.type is Type.BYTES and schema.name != logical.DECIMAL_NAME
     return len(keys) if by_identity else len(set(map(repr, keys)))
 

@@ -1,8 +1,8 @@
 """Values as JSON, byte for byte as Kafka Connect writes it, a column at a time.
 
-A fast encoder writes the text. Before it, values that it would write in another way than Java (a double such as 1.0E10,
+A fast encoder writes the text. Before it, values that it would write differently from Java (a double such as 1.0E10,
 a date, a map whose keys are not strings) are replaced by what Java writes for them; a column without such values is
-written untouched. After it, what Java escapes in another way is replaced in the finished bytes.
+written untouched. After it, what Java escapes differently is replaced in the finished bytes.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _as_pair(character: re.Match[bytes]) -> bytes:
 
 
 def _text(value: Any) -> str:
-    """One prepared value, whatever its strings hold."""
+    """One prepared value, with any characters."""
     if isinstance(value, str):
         # The parts around halves of surrogate pairs are quoted by the encoder.
         parts = (
@@ -76,7 +76,7 @@ def _text(value: Any) -> str:
 
 
 class Preparer:
-    """Replaces what the encoder would write in another way than Java.
+    """Replaces what the encoder would write differently from Java.
 
     Args:
         decimal_numeric: whether decimals are JSON numbers; else base64.
@@ -92,7 +92,7 @@ class Preparer:
         """What to write for these values; the very same sequence if nothing had to be changed.
 
         Raises:
-            DataError: a value does not fit its schema, or has no place in JSON.
+            DataError: a value does not fit its schema, or cannot be JSON.
         """
         if schema is None:
             return self._schemaless(values)

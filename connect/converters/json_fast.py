@@ -1,8 +1,8 @@
-"""The fast parser of JSON, and how to know that Java reads a record in another way.
+"""The fast parser of JSON, and how to detect records that Java reads differently.
 
-The parser is stricter than Java, and what it refuses is for `json_text`. But it has none of Java's limits, and takes a
-number for 0 whose exponent Java refuses. That shows in a record's bytes, and is looked for there: it costs less than a
-look at each value.
+The parser is stricter than Java, and what it refuses is for `json_text`. But it has none of Java's limits, and reads a
+number as 0 whose exponent Java refuses. That shows in a record's bytes, and is detected there: it costs less than a
+check of each value.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ REFUSED: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, DataE
 
 
 def exact(record: bytes) -> object:
-    """The parsed JSON with Decimal for float, in whatever form Java takes it.
+    """The parsed JSON with Decimal for float, in any form that Java accepts.
 
     Raises:
-        DataError: Java takes it in none.
+        DataError: Java accepts none.
     """
     if not is_long([record], record):
         try:
@@ -39,13 +39,13 @@ def exact(record: bytes) -> object:
 
 
 def check_utf8(joined: bytes) -> None:
-    """Raise UnicodeDecodeError for what is not UTF-8: in names and texts that nobody takes parsers do not look."""
+    """Raise UnicodeDecodeError for what is not UTF-8: parsers do not check unused names and texts."""
     if not joined.isascii():
         joined.decode()
 
 
 def knows_names(names: Iterable[str]) -> bool:
-    """Whether the parser can look for these names, of a struct's fields, in a record."""
+    """Whether the parser can find these names, of a struct's fields, in a record."""
     return not any(map(_NO_FIELD.search, names))
 
 
@@ -60,22 +60,22 @@ _LONG_INTEGER: Final = 19 * b"0"
 
 
 def shape_of(joined: bytes) -> bytes:
-    """The bytes with 0 for every digit and sign, and e for E: what numbers look like."""
+    """The bytes with 0 for every digit and sign, and e for E: the shape of numbers."""
     return joined.translate(_SHAPE)
 
 
 def has_long_integer(joined: bytes, shape: bytes | None) -> bool:
-    """Whether an integer in these bytes, of this shape if it is known, may need more than 64 bits."""
+    """Whether an integer in these bytes, with this shape if known, may need more than 64 bits."""
     return (shape is None or _LONG_INTEGER in shape) and _LONG_INTEGER in joined.translate(_DIGITS)
 
 
 def may_exceed(records: Sequence[bytes], joined: bytes, shape: bytes | None = None) -> bool:
-    """Whether a record may hold what Java refuses and the fast parser takes: then only `exact` reads them as Java does.
+    """Whether a record may hold what Java refuses and the fast parser accepts: then only `exact` reads it as Java does.
 
     Args:
-        records: which the fast parser takes, each by itself.
+        records: each accepted by the fast parser.
         joined: the same with a line break between them.
-        shape: what is `shape_of` that, where it is known.
+        shape: `shape_of` that, where it is known.
     """
     shape = shape_of(joined) if shape is None else shape
     at = shape.rfind(_LONG_EXPONENT)  # from behind it is found faster
@@ -110,7 +110,7 @@ _LONG_TEXT: Final = re.compile(rb'"[^"]{%d}' % (LONGEST_TEXT + 1))
 
 
 def is_long(records: Sequence[bytes], joined: bytes) -> bool:
-    """As `may_exceed`, but for exponents: whether a number, a name, a text or the depth may be beyond Java's limits."""
+    """As `may_exceed`, but for exponents: whether a number, a name, a text or the depth may exceed Java's limits."""
     longest = max(map(len, records), default=0)
     if longest <= _SHORT:
         return False
@@ -141,7 +141,7 @@ def _has_long_text(record: bytes) -> bool:
 
 
 def _may_have_long_name(record: bytes) -> bool:
-    """Whether a name may reach over a whole window: in most records each has a quote that begins or ends a text."""
+    """Whether a name may span a whole window: in most records each has a quote that begins or ends a text."""
     at = 0
     while at + _WINDOW <= len(record):
         quote, escaped = record.find(b'"', at), False

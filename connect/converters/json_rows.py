@@ -1,8 +1,8 @@
 """JSON objects of one struct schema, parsed straight into a column for each field, without a dict for each object.
 
-Fields of plain types are parsed as those: what the parser takes is what Kafka Connect takes, and needs no second look
-at each value's type. All others are parsed as any JSON and made values of by `Decoder`. What the parser refuses is for
-a way that is slower and knows more.
+Fields of plain types are parsed as those: what the parser accepts is what Kafka Connect accepts, and needs no check of
+each value's type. All others are parsed as any JSON and converted by `Decoder`. What the parser refuses is for a slower
+parser that accepts more.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Rows:
     """Parses the objects of one schema.
 
     Args:
-        schema: a STRUCT with at least one field that `knows` says yes to.
+        schema: a STRUCT with at least one field for which `knows` is true.
     """
 
     def __init__(self, schema: Schema) -> None:
@@ -57,14 +57,14 @@ class Rows:
 
     @staticmethod
     def knows(schema: Schema) -> bool:
-        """Whether the parser can look for the names of a struct's fields."""
+        """Whether the parser can find the names of a struct's fields."""
         return knows_names(field.name for field in schema.fields)
 
     def columns(self, objects: list[bytes], decoder: Decoder) -> list[Column]:
         """The values of each field. At least one object.
 
         Raises:
-            msgspec.DecodeError, UnicodeDecodeError, RecursionError, DataError, Inexact: another way will tell.
+            msgspec.DecodeError, UnicodeDecodeError, RecursionError, DataError, Inexact: another parser is needed.
         """
         parsed: list[Column] = list(zip(*map(astuple, map(self._parse, objects)), strict=True))
         joined = b"\n".join(objects)
@@ -80,7 +80,7 @@ class Rows:
 
 
 def _fits(schema: Schema, column: Sequence[Any], required: bool) -> bool:
-    """Whether a parsed column is as its schema wants it."""
+    """Whether a parsed column has the form of its schema."""
     if not required and None in column:
         return False
     if schema.type in _HIGHEST:

@@ -61,11 +61,11 @@ def from_json(node: Any, value_of: Callable[[Schema, Any], Any]) -> Schema | Non
 
 
 def to_json(schema: Schema, written: Callable[[Schema, Any], Any]) -> dict[str, Any]:
-    """The JSON object that describes a schema, its entries in the order in which Java writes them.
+    """The JSON object that describes a schema, its entries in Java's order.
 
     Args:
         schema: which one.
-        written: makes what is written for a default value.
+        written: makes the JSON of a default value.
     """
     node: dict[str, Any] = {"type": schema.type.value}
     match schema.type:
@@ -117,5 +117,5 @@ def _fields(node: dict[str, Any], value_of: Callable[[Schema, Any], Any]) -> dic
 
 
 def is_int(node: Any) -> bool:
-    """Whether JSON has a whole number there: true and false are none."""
+    """Whether the JSON value is a whole number: true and false are not."""
     return isinstance(node, int) and not isinstance(node, bool)

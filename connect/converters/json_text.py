@@ -1,4 +1,4 @@
-"""JSON as Kafka Connect's Java reads it: exact numbers, its leniency and its limits, for what the fast parser leaves.
+"""JSON as Kafka Connect's Java reads it: exact numbers, its leniency and its limits, for what the fast parser refuses.
 
 Wider than RFC 8259: leading zeros, halves of surrogate pairs in values, UTF-16 and UTF-32, a byte order mark, no bytes
 at all, anything after the first value. Narrower: limits of depth, length and exponents, and names without such halves.
@@ -62,7 +62,7 @@ def read(data: bytes) -> Any:
 
 
 def read_at(text: str, at: int, depth: int = 0) -> tuple[Any, int]:
-    """The JSON value that begins at this character, so many levels deep, and where it ends. Raises as `read` does."""
+    """The JSON value that begins at this character, at this depth, and where it ends. Raises as `read` does."""
     # Not by recursion: a record must not get at Python's stack. What is open, and the name that its next value has:
     opened: list[tuple[dict[str, Any] | list[Any], str]] = []
     while True:
@@ -167,7 +167,7 @@ def exact_number(text: str) -> Decimal:
 
 
 def _encoding(data: bytes) -> tuple[str, int]:
-    """What Java takes these bytes for, and how many of them are the mark before the text."""
+    """The encoding that Java detects in these bytes, and the length of their byte order mark."""
     if len(data) >= 4:  # with fewer it looks for no mark
         for mark, encoding in _MARKS.items():
             if data.startswith(mark):

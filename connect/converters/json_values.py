@@ -1,4 +1,4 @@
-"""JSON objects without a schema that stay the bytes they came as until somebody looks into them."""
+"""JSON objects without a schema that stay bytes until they are used."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _CHECK: Final = msgspec.json.Decoder(msgspec.Raw).decode
 class JsonObjects(DeferredValues):
     """Objects in strict JSON (RFC 8259), in UTF-8, nothing before or behind each.
 
-    A sink that writes JSON takes `json`, and nobody decodes them.
+    A sink that writes JSON uses `json`, and they are never decoded.
 
     Args:
-        encoded: each object. The list is taken over.
+        encoded: each object. The list is not copied.
         decode: makes their values; must not fail for them.
     """
 

@@ -1,4 +1,4 @@
-"""What converters have in common: the setting for keys, values or headers, and converting headers as values."""
+"""What converters share: the setting for keys, values or headers, and converting headers as values."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class ConverterOptions(settings.Options):
 
     @classmethod
     def of(cls, config: Mapping[str, str], is_key: bool | None) -> Self:
-        """Parse the configuration with `converter.type` as the caller means it; `is_key` is None for headers."""
+        """Parse the configuration with the caller's `converter.type`; `is_key` is None for headers."""
         return cls.parse({**config, "converter.type": {True: "key", False: "value", None: "header"}[is_key]})
 
 

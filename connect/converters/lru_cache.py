@@ -1,4 +1,4 @@
-"""A dict of bounded size, for what is dear to make and may be made again."""
+"""A dict of bounded size, for objects that are expensive to create and can be created again."""
 
 from __future__ import annotations
 

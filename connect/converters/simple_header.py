@@ -1,4 +1,4 @@
-"""SimpleHeaderConverter: header values as readable text, read back by what they look like (KIP-145)."""
+"""SimpleHeaderConverter: header values as readable text, parsed back by their form (KIP-145)."""
 
 from __future__ import annotations
 

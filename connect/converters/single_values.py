@@ -24,7 +24,7 @@ from connect.errors import DataError
 
 
 class ByteArrayConverter(ValueConverter):
-    """Hands bytes through in both directions. null is null."""
+    """Passes bytes on in both directions. null is null."""
 
     never_fails = True
     hands_bytes_through = True
@@ -159,7 +159,7 @@ def _utf8_bytes(text: str) -> bytes:
 
 
 def _codec(name: str) -> _Codec:
-    """How text is encoded and decoded under a name of Java's. Raises ValueError where there is none such."""
+    """The codec for a Java charset name. Raises ValueError for an unknown one."""
     try:
         known = codecs.lookup(_JAVA_ALONE.get(name.lower(), name)).name
         "".encode(known)
@@ -195,7 +195,7 @@ def _with_byte_order(known: str) -> _Codec:
 
 
 def _without_surrogates(text: str, replacement: str) -> str:
-    """Half a surrogate pair has no encoding."""
+    """Removes halves of surrogate pairs, which have no encoding."""
     if text.isascii() or not any("\ud800" <= c <= "\udfff" for c in text):
         return text
     return "".join(replacement if "\ud800" <= c <= "\udfff" else c for c in text)
@@ -216,7 +216,7 @@ class StringOptions(ConverterOptions):
 class StringConverter(ValueConverter):
     """Converts between text and its bytes. null is null both ways; malformed bytes become U+FFFD, as in Java.
 
-    Whatever is not text is written as Java's `String.valueOf` has it: see `connect.data.text`.
+    Other values are written as by Java's `String.valueOf`: see `connect.data.text`.
     """
 
     never_fails = True

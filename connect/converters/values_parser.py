@@ -1,7 +1,7 @@
-"""Reads a value out of text by what it looks like: `Values.parseString` of Kafka Connect (KIP-145).
+"""Parses a value from text by its form: `Values.parseString` of Kafka Connect (KIP-145).
 
-Numbers take the smallest type that holds them, ``[1, 2.5]`` is an array, ``{"a": true}`` a map, ``2020-01-31`` a Date,
-``12:30:00.000Z`` a Time, ``2020-01-31T12:30:00.000Z`` a Timestamp. Whatever else is text, all of it.
+Numbers get the smallest type that holds them, ``[1, 2.5]`` is an array, ``{"a": true}`` a map, ``2020-01-31`` a Date,
+``12:30:00.000Z`` a Time, ``2020-01-31T12:30:00.000Z`` a Timestamp. Everything else is text.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class _NoValueError(Exception):
 
 
 def parse(text: str) -> SchemaAndValue:
-    """The value that a text looks like, with its schema.
+    """The value of a text, with its schema.
 
     An array or map whose elements have no schema in common, or that has none, is schemaless.
     """
@@ -183,7 +183,7 @@ _WHOLE: Final = ((8, schemas.INT8), (16, schemas.INT16), (32, schemas.INT32), (6
 
 
 def _temporal(text: str) -> SchemaAndValue | None:
-    """A Date, Time or Timestamp; what overflows a month, a day or an hour is carried over, as in Java."""
+    """A Date, Time or Timestamp; overflow of a month, a day or an hour is carried over, as in Java."""
     found = _TEMPORAL.fullmatch(text)
     if (
         found is None

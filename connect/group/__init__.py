@@ -1,4 +1,4 @@
-"""Sharing connectors and tasks among the workers of a group: what members tell each other, and who gets what."""
+"""Distributing connectors and tasks among the workers of a group: the members' messages, and the assignment."""
 
 from connect.group.assignor import Configured, assign
 from connect.group.cooperative import Delays, Memory

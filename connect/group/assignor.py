@@ -1,4 +1,4 @@
-"""What the leader of a group does when all have joined: from the members' metadata to their assignments, as bytes."""
+"""What the leader does when all members have joined: from their metadata to their assignments, as bytes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LONGEST_DELAY = 2**31 - 1  # milliseconds; what the wire can say
 
 @dataclass(frozen=True)
 class Configured:
-    """What is to run, as far as the leader has read the configurations.
+    """The configured connectors and tasks, as far as the leader has read them.
 
     Attributes:
         offset: the offset after the last record that was read.
@@ -38,7 +38,7 @@ class Configured:
     tasks: Collection[TaskId]
 
     def that_can_be_told(self) -> Configured:
-        """Without connectors whose names no assignment can hold: they are given to nobody, and end nobody."""
+        """Without connectors whose names fit into no assignment: nobody gets them, and they break nobody."""
         untold = {name for name in self.connectors if not can_be_told(name)}
         if not untold:
             return self
@@ -58,7 +58,7 @@ def assign(
     stopped: Collection[str] = (),
     complete_at: float = math.inf,
 ) -> tuple[dict[str, bytes], Memory]:
-    """Assign all that is configured, and that an assignment can name, to the members.
+    """Assign all that is configured, and fits into an assignment, to the members.
 
     If a member has read further than the leader, all get CONFIG_MISMATCH and nothing else, with the offset that
     everyone has to reach before joining again.
@@ -67,20 +67,18 @@ def assign(
         protocol: the one that the broker chose: "default", "compatible" or "sessioned".
         leader: the leader's member id; it is among the members.
         members: for each its id and its metadata.
-        configured: what is to run.
-        memory: what `assign` returned for the round before, if that round came through and we led it too; otherwise
-            `Memory()`. When all work has been stopped for "default", there is nothing to remember either.
-        now: seconds on a clock that only goes forward.
-        delays: how long work waits for a worker that is gone.
-        stopped: URLs of workers that are known to have stopped all their work in good order. A worker writes UNASSIGNED
-            to the status topic for what it stops, so one whose work is UNASSIGNED there went in good order.
+        configured: what should run.
+        memory: what `assign` returned for the last round, if that round completed and this worker led it too; otherwise
+            `Memory()`, as after all work has been stopped for "default".
+        now: seconds on a monotonic clock.
+        delays: how long the work of a lost worker waits for it.
+        stopped: URLs of workers that are known to have stopped all their work before they left. A worker writes
+            UNASSIGNED
+            to the status topic for what it stops.
         complete_at: see `connect.group.cooperative.rebalance`.
 
     Returns:
-        For each member the bytes of its assignment; and what to remember once this round has come through.
-
-    Raises:
-        WireError: a member's metadata does not read.
+        For each member the bytes of its assignment; and the memory for the next round, once this one has completed.
     """
     configured = configured.that_can_be_told()
     metadata = {member: decode_metadata(data) for member, data in members}
@@ -120,9 +118,9 @@ def assign(
 
 
 def _loads(tasks: Collection[TaskId], members: Iterable[Metadata], memory: Memory) -> dict[TaskId, float]:
-    """What tasks cost, as their members measured it last. Nothing is known of those that are missing.
+    """The load of tasks, as their members measured it last. Missing ones are unknown.
 
-    A task that has moved is not measured yet, and nobody tells of one that nobody has: those are remembered.
+    A task that has moved is not measured yet, and nobody reports one without an owner: their last loads are kept.
     """
     loads = dict(memory.loads)
     for member in members:
@@ -132,9 +130,9 @@ def _loads(tasks: Collection[TaskId], members: Iterable[Metadata], memory: Memor
 
 
 def deal(members: Collection[str], connectors: Collection[str], tasks: Collection[TaskId]) -> dict[str, Work]:
-    """Eager assignment: deal out afresh what everybody has stopped, round robin, so that counts differ by one at most.
+    """Eager assignment: distribute everything again, round robin, so that counts differ by one at most.
 
-    Connectors and then tasks go in their order to members in theirs.
+    Connectors and then tasks are assigned in their order to members in theirs.
     """
     connectors_of: dict[str, list[str]] = {member: [] for member in members}
     tasks_of: dict[str, list[TaskId]] = {member: [] for member in members}

@@ -1,7 +1,7 @@
-"""Who carries how much: connectors and tasks by their number first, then tasks by their load as well.
+"""Balances the load: connectors and tasks by their number first, then tasks by their load as well.
 
 Numbers differ by one at most, as in Kafka Connect: a task costs memory even when it is idle. Which tasks a member has
-is chosen so that loads are even too; but what runs is moved for its load only where that is worth a restart.
+is chosen so that loads are even too; but a running task is moved for its load only where that is worth a restart.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LAST = "\U0010ffff"
 
 
 class _Exchange(NamedTuple):
-    """What a member gives, and what it gets for it, if anything; and the difference that is left."""
+    """What a member gives, and what it gets in return, if anything; and the remaining difference."""
 
     left: float
     giver: str
@@ -35,11 +35,11 @@ class _Exchange(NamedTuple):
 
 
 class Loads:
-    """The loads of members, with which `place` and then `surplus` reckon.
+    """The loads of members, for `place` and `surplus`.
 
     Args:
-        loads: of each configured task, 0 or more; 0 where nothing is known.
-        kept: what each member has to begin with.
+        loads: of each configured task, 0 or more; 0 where unknown.
+        kept: what each member has at the beginning.
     """
 
     def __init__(self, loads: Mapping[TaskId, float], kept: Mapping[str, Work]) -> None:
@@ -49,7 +49,7 @@ class Loads:
         self._loads = {member: sum(loads[task] for task in sorted(work.tasks)) for member, work in kept.items()}
 
     def place(self, free: Work, returned: Mapping[str, Work]) -> dict[str, Work]:
-        """Give out what is free: to whom it returns, the rest to whoever has least."""
+        """Assign free work: to its previous owner if it returns, the rest to the member with least."""
         new = {member: returned[member] & free for member in self._connectors}
         for member, work in new.items():
             self._connectors[member] += len(work.connectors)
@@ -74,7 +74,7 @@ class Loads:
         return {member: work | Work.of(connectors[member], tasks[member]) for member, work in new.items()}
 
     def surplus(self, kept: Mapping[str, Work]) -> dict[str, Work]:
-        """What members have to give away of what they had, until all carry about the same."""
+        """What members have to give up of what they had, until all have about the same."""
         connectors = _even_out(self._connectors, {member: sorted(work.connectors) for member, work in kept.items()})
         stacks = {
             member: sorted((self._load_of[task], str(task), task) for task in work.tasks)
@@ -93,7 +93,7 @@ class Loads:
         self._loads[member] += sign * self._load_of[task]
 
     def _level(self, count: int) -> int:
-        """How many tasks every member has at least, when so many more are given to who has fewest."""
+        """The minimum number of tasks of a member, when this many more are given to those with fewest."""
         counts = sorted(self._tasks.values())
         for filled, higher in enumerate(counts[1:], 1):
             missing = (higher - counts[filled - 1]) * filled
@@ -103,7 +103,7 @@ class Loads:
         return counts[-1] + count // len(counts)
 
     def _even_counts(self, stacks: Mapping[str, list[tuple[float, str, TaskId]]]) -> dict[str, set[TaskId]]:
-        """Have members with more tasks than others give some away; which, by what it does to their loads."""
+        """Have members with more tasks than others give some up; which, is decided by their loads."""
         moved: dict[str, set[TaskId]] = {member: set() for member in stacks}
         while True:
             to = min(self._tasks, key=lambda member: (self._tasks[member], *self._order(member)))
@@ -119,7 +119,7 @@ class Loads:
             moved[giver].add(task)
 
     def _even_loads(self, stacks: Mapping[str, list[tuple[float, str, TaskId]]]) -> dict[str, set[TaskId]]:
-        """Have members that carry much more than others exchange tasks with them, without changing the numbers."""
+        """Have members with much higher loads exchange tasks with others, without changing the numbers."""
         moved: dict[str, set[TaskId]] = {member: set() for member in stacks}
         average = sum(self._loads.values()) / max(1, len(self._loads))
         worth = max(WORTH_MOVING, WORTH_MOVING_SHARE * average)
@@ -169,12 +169,12 @@ class Loads:
 
 
 def _nearest(stack: Sequence[tuple[float, str, TaskId]], load: float) -> int:
-    """The place of the one whose load comes nearest to this, from below if it can be."""
+    """The position of the load nearest to this, from below if possible."""
     return max(bisect_left(stack, (load, _LAST)) - 1, 0)
 
 
 def _even_out(counts: dict[str, int], kept: Mapping[str, Collection[str]]) -> dict[str, list[str]]:
-    """Move connectors from who has most, of those who have one to give, to who has least, while that is two less."""
+    """Move connectors from the member with most that has one to give to the one with least, while they differ by two."""
     stacks = {member: list(items) for member, items in kept.items()}
     moved: dict[str, list[str]] = {member: [] for member in kept}
     while True:

@@ -1,10 +1,10 @@
-"""Incremental cooperative rebalancing: members go on with what they have, and only what must move is stopped.
+"""Incremental cooperative rebalancing: members keep what they have, and only what must move is stopped.
 
 A rebalance takes two rounds. In the first the leader tells members what to stop; they stop it and join again. In the
-second what is free is given out. What a worker had that is gone is held back for a while, because it may return.
+second free work is assigned. The work of a lost worker is held back for a while, because it may return.
 
 Everything here is a pure function of what the members report, of what is configured, and of the leader's memory. The
-memory never decides who owns something, only how long to wait and whom to prefer: without it more moves, that is all.
+memory never decides who owns something, only how long to wait and whom to prefer: without it merely more moves.
 
 https://cwiki.apache.org/confluence/display/KAFKA/KIP-415%3A+Incremental+Cooperative+Rebalancing+in+Kafka+Connect
 """
@@ -26,11 +26,11 @@ _CALM: Final = 60.0  # seconds without one, after which they are not in a row an
 
 @dataclass(frozen=True)
 class Delays:
-    """How long the work of a worker that is gone waits for it, in seconds. See docs/decisions/0005-rebalance-delay.md.
+    """How long the work of a lost worker waits for it, in seconds. See docs/decisions/0005-rebalance-delay.md.
 
     Attributes:
-        lost: after it vanished: its session ended without a word.
-        stopped: after it stopped its work in good order, as it does when it is restarted.
+        lost: after it vanished: its session expired.
+        stopped: after it stopped its work before it left, as in a restart.
     """
 
     lost: float = 5.0
@@ -38,7 +38,7 @@ class Delays:
 
     @classmethod
     def of(cls, scheduled_rebalance_max_delay_ms: int | None) -> Delays:
-        """What the worker's key asks for: its value in both cases, or the defaults if nobody set it."""
+        """From the worker's key: its value in both cases, or the defaults if it is not set."""
         if scheduled_rebalance_max_delay_ms is None:
             return cls()
         seconds = scheduled_rebalance_max_delay_ms / 1000
@@ -47,7 +47,7 @@ class Delays:
 
 @dataclass(frozen=True)
 class Member:
-    """A member of this round: its id, where its REST interface is, and all that it owns by its own account."""
+    """A member of this round: its id, the URL of its REST interface, and all that it reports to own."""
 
     id: str
     url: str
@@ -56,7 +56,7 @@ class Member:
 
 @dataclass(frozen=True)
 class Absent:
-    """Work held back until a moment, for a worker that is gone."""
+    """Work held back until a moment, for a lost worker."""
 
     url: str
     work: Work
@@ -65,14 +65,14 @@ class Absent:
 
 @dataclass(frozen=True)
 class Memory:
-    """What a leader remembers from the last round that it led. A new leader begins with `Memory()`.
+    """What a leader keeps of the last round that it led. A new leader begins with `Memory()`.
 
     Attributes:
         members: each member by its id, with what it owned after that round.
         absent: what is held back.
-        revocations: how many rounds in a row took work away for the sake of balance.
+        revocations: how many rounds in a row revoked work for balance.
         quiet_until: the moment before which no further one may.
-        loads: what tasks cost, as far as members told; see `connect.group.assignor`.
+        loads: of tasks, as far as members reported; see `connect.group.assignor`.
     """
 
     members: Mapping[str, Member] = field(default_factory=dict)
@@ -84,7 +84,7 @@ class Memory:
 
 @dataclass(frozen=True)
 class Share:
-    """What one member is told: what to start on top of what it has, after it has stopped what is revoked."""
+    """One member's assignment: what to start on top of what it has, after it has stopped what is revoked."""
 
     new: Work
     revoked: Work
@@ -96,8 +96,8 @@ class Round:
 
     Attributes:
         shares: for each member by its id.
-        delay: seconds until the group has to rebalance again without cause; 0 for never.
-        memory: what to remember, once this round has come through.
+        delay: seconds until the group has to rebalance again without other cause; 0 for never.
+        memory: for the next round, once this one has completed.
     """
 
     shares: dict[str, Share]
@@ -123,12 +123,12 @@ def rebalance(
     Args:
         members: all members of the group, at least one.
         connectors: the configured connectors.
-        tasks: the configured tasks with their loads, in cores of CPU; 0 where nothing is known.
-        memory: what the last round left.
-        now: seconds on a clock that only goes forward.
-        delays: how long work waits for a worker that is gone.
-        stopped: URLs of workers that are known to have stopped all their work in good order.
-        complete_at: the last moment at which the group is known to have been complete. Work of who vanished waits from
+        tasks: the configured tasks with their loads, in cores of CPU; 0 where unknown.
+        memory: of the last round.
+        now: seconds on a monotonic clock.
+        delays: how long the work of a lost worker waits for it.
+        stopped: URLs of workers that are known to have stopped all their work before they left.
+        complete_at: the last moment at which the group is known to have been complete. Work of lost workers waits from
             then on: members notice a loss a heartbeat's interval late, and join one after another.
     """
     configured = Work.of(connectors, tasks)
@@ -160,10 +160,10 @@ def rebalance(
 
 
 def _unwanted(member: Member, members: Sequence[Member], configured: Work, memory: Memory) -> Work:
-    """What a member must stop in any case: what is not configured any more, and what others own as well.
+    """What a member must stop in any case: what is no longer configured, and what others own as well.
 
-    Of several owners the one that the leader gave it to goes on. The others are zombies: workers that lost their
-    session and did not notice. If nobody is known to be the right one, any may have been fenced off: all of them stop.
+    Of several owners the one that the leader gave it to continues. The others are zombies: workers that lost their
+    session and did not notice. If the right one is unknown, any may have been fenced: all of them stop.
     """
     elsewhere = _union(other.owned for other in members if other.id != member.id)
     return (member.owned - configured) | ((member.owned & elsewhere) - _given(member, memory))
@@ -182,7 +182,7 @@ def _gone(
     stopped: Collection[str],
     complete_at: float,
 ) -> list[Absent]:
-    """The workers that were there in the last round, and what they had."""
+    """The workers of the last round that are missing now, and what they had."""
     present = {member.id for member in members}
     return [
         Absent(member.url, member.owned, now + delays.stopped if member.url in stopped else complete_at + delays.lost)
@@ -194,10 +194,10 @@ def _gone(
 def _welcome(
     members: Sequence[Member], unowned: Work, waiting: Sequence[Absent], memory: Memory, now: float
 ) -> tuple[dict[str, Work], tuple[Absent, ...]]:
-    """What members get back, and who is still waited for.
+    """What members get back, and which workers are still waited for.
 
     A member that gave up its work, say because it lost the coordinator for a while, gets it back. So does a worker that
-    returns: it has a new member id, but its URL. A newcomer with nothing replaces a worker that does not return.
+    returns: it has a new member id, but its URL. A newcomer without work replaces a worker that does not return.
     """
     returned = {member.id: _given(member, memory) & unowned for member in members}
     newcomers = [member for member in sorted(members, key=lambda member: member.id) if member.id not in memory.members]
@@ -214,7 +214,7 @@ def _welcome(
 
 
 def _pace(memory: Memory, moved: bool, now: float) -> tuple[int, float]:
-    """How many rounds in a row took work away, and until when no other may."""
+    """How many rounds in a row revoked work, and until when no other may."""
     if not moved:
         return memory.revocations, memory.quiet_until
     in_a_row = 1 if now > memory.quiet_until + _CALM else memory.revocations + 1

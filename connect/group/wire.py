@@ -1,7 +1,7 @@
-"""What members of a Connect group tell each other when they join, and what the leader answers, as bytes.
+"""The messages of members of a Connect group when they join, and the leader's answer, as bytes.
 
-Three versions: 0 for the protocol "default" (eager), 1 for "compatible", 2 for "sessioned"; the last two differ in
-nothing but the number. Big endian; a string is its length in 16 bits and UTF-8; a task -1 stands for the connector.
+Three versions: 0 for the protocol "default" (eager), 1 for "compatible", 2 for "sessioned"; the last two differ only
+in the number. Big endian; a string is its length in 16 bits and UTF-8; a task -1 stands for the connector.
 
 https://cwiki.apache.org/confluence/display/KAFKA/KIP-415%3A+Incremental+Cooperative+Rebalancing+in+Kafka+Connect
 """
@@ -39,30 +39,30 @@ _LOADS = b"pyLOAD\0\1"  # what follows is ours: arrays of connector, arrays of t
 
 
 class WireError(ConnectError):
-    """Bytes of another member are not what the protocol says."""
+    """Bytes of another member do not follow the protocol."""
 
 
 def can_be_told(connector: str) -> bool:
     """Whether the name of a connector fits into an assignment.
 
-    Java's leader does not ask, and ends: so does the next one, until the name is out of the config topic.
+    Java's leader does not check, and dies: so does the next one, until the name is out of the config topic.
     """
     return len(connector) <= LONGEST_NAME and len(connector.encode(errors="replace")) <= LONGEST_NAME
 
 
 @dataclass(frozen=True)
 class Assignment:
-    """What the leader gives a member.
+    """One member's assignment.
 
     In protocol "default" `new` is all the member has from now on; in the others it comes on top of what it has, after
     `revoked` is stopped.
 
     Attributes:
         error: NO_ERROR or CONFIG_MISMATCH.
-        leader, leader_url: the leader's member id, and where its REST interface is, ending in "/".
-        offset: how far the configurations were read that this is about: the offset after the last record.
+        leader, leader_url: the leader's member id, and the URL of its REST interface, ending in "/".
+        offset: the position in the config topic that this is based on: the offset after the last record.
         new, revoked: what to start and what to stop.
-        delay: milliseconds after which the member is to join again, for work that is held back; 0 for never.
+        delay: milliseconds after which the member should join again, for work that is held back; 0 for never.
     """
 
     error: int
@@ -76,14 +76,14 @@ class Assignment:
 
 @dataclass(frozen=True)
 class Metadata:
-    """What a member says of itself when it joins.
+    """A member's metadata when it joins.
 
     Attributes:
-        url: where its REST interface is, ending in "/".
+        url: of its REST interface, ending in "/".
         offset: how far it has read the configurations: the offset after the last record.
         current: all that it owns, in `new`; None if it owns nothing. Protocol "default" does not send it.
-        loads: what its tasks cost, in cores of CPU, as far as that was measured. Ours alone: it stands behind all that
-            Java reads. Protocol "default" does not send it.
+        loads: of its tasks, in cores of CPU, as far as measured. Not in Kafka: it follows all that Java reads. Protocol
+            "default" does not send it.
     """
 
     url: str
@@ -110,7 +110,7 @@ def encode_metadata(metadata: Metadata, protocol: str) -> bytes:
 
 
 def decode_metadata(data: bytes) -> Metadata:
-    """What a member said of itself.
+    """Decode a member's metadata.
 
     Raises:
         WireError: the bytes are not a member's metadata.
@@ -125,7 +125,7 @@ def decode_metadata(data: bytes) -> Metadata:
 
 
 def encode_assignment(assignment: Assignment, protocol: str) -> bytes:
-    """The bytes that the leader gives a member under this protocol."""
+    """The bytes of a member's assignment under this protocol."""
     version = VERSIONS[protocol]
     data = struct.pack(">hh", version, assignment.error) + _string(assignment.leader) + _string(assignment.leader_url)
     data += struct.pack(">q", assignment.offset) + _work(assignment.new)
@@ -135,7 +135,7 @@ def encode_assignment(assignment: Assignment, protocol: str) -> bytes:
 
 
 def decode_assignment(data: bytes) -> Assignment:
-    """What the leader gave. A null list of work reads as an empty one.
+    """Decode an assignment. A null list of work reads as an empty one.
 
     Raises:
         WireError: the bytes are not an assignment.
@@ -178,7 +178,7 @@ def _work(work: Work) -> bytes:
 
 
 class _Reader:
-    """Reads one value after the other. What is left over at the end is of a later version, and ignored."""
+    """Reads one value after the other. Bytes that are left at the end belong to a later version, and are ignored."""
 
     def __init__(self, data: bytes, what: str) -> None:
         self._data = data
@@ -211,7 +211,7 @@ class _Reader:
         return self._take(max(self.int32(), 0))
 
     def loads(self) -> dict[TaskId, float]:
-        """What follows at the end, if it is ours and whole: nobody has to read it."""
+        """The loads at the end, if they are complete: Java's members have none."""
         if not self._data.startswith(_LOADS, self._at):
             return {}
         self._at += len(_LOADS)

@@ -1,4 +1,4 @@
-"""What a worker can be given: connectors and tasks."""
+"""Work that a worker can own: connectors and tasks."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The engine that runs the tasks of Java connectors: Kafka Connect's own worker, in a JVM within the task's process.
+"""The engine of Java connectors' tasks: Kafka Connect's own worker, in a JVM within the task's process.
 
 Records never cross into Python: `org.apache.kafka.connect.runtime.Worker` polls or puts, converts, transforms, handles
-errors and keeps offsets as at home. What a herder is to that worker, this process is: it starts the one task, pauses
-and stops it, and hears how it is. A plug-in that hangs, leaks or calls System.exit has this process for itself.
+errors and keeps offsets as at home. This process is the herder of that worker: it starts the one task, pauses
+and stops it, and receives its status. A plug-in that hangs, leaks or calls System.exit has this process for itself.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _TOLD: Final = frozenset(
 
 
 class JavaOptions(settings.Options):
-    """What a Java connector has besides its own keys."""
+    """A Java connector's settings besides its own keys."""
 
     options = settings.String(
         "java.options",
@@ -56,7 +56,7 @@ def _options(name: str, value: str) -> None:
 
 
 class JavaEngine(Engine):
-    """Runs Java connectors. Their tasks are those that the connector cuts, as on the worker."""
+    """Runs Java connectors. Their tasks are those that the connector configures, as on the worker."""
 
     name = JAVA_ENGINE
     settings: ClassVar = JavaOptions.definition().replaced("java.options", validator=_options)
@@ -198,7 +198,7 @@ class JavaTask(EngineTask):
         return self.context.task_number
 
     def _folders(self) -> list[str]:
-        """Of the connector's plug-in and of those that its chain names."""
+        """The folders of the connector's plug-in and of those in its chain."""
         context = self.context
         found = [self._connector.folder] if self._connector.folder else []
         plugins = Plugins.discover(context.plugin_path)
@@ -218,7 +218,7 @@ class JavaTask(EngineTask):
             self._aim()
 
     def _aim(self) -> None:
-        """Have it run unless it is paused, or nobody says that it may (P3)."""
+        """Run it unless it is paused, or its lease has ended (P3)."""
         state = self._states.PAUSED if self._paused or self._held else self._states.STARTED
         callback = jvm.proxy("org.apache.kafka.connect.util.Callback", {"onCompletion": lambda *_: None})
         jvm.translated(
@@ -240,7 +240,7 @@ class JavaTask(EngineTask):
         return EngineProgress(read=total(_READ), written=total(_WRITTEN), errors=total(_ERRORS), topics=topics)
 
     def _figures(self) -> dict[tuple[str, str], float]:
-        """What Kafka Connect measures of the task, by group and name. It is the only task of this JVM."""
+        """Kafka Connect's metrics of the task, by group and name. It is the only task of this JVM."""
         if not self._metrics:
             found = self._worker.metrics().metrics().metrics()
             named = [((str(each.getKey().group()), str(each.getKey().name())), each) for each in found.entrySet()]

@@ -1,4 +1,4 @@
-"""The one JVM of a process, by JPype: Kafka Connect's runtime, and the class loaders of the plug-ins that are wanted.
+"""The JVM of a process, by JPype: Kafka Connect's runtime, and the class loaders of the required plug-ins.
 
 https://jpype.readthedocs.io/ A process has one JVM, from its first use to its end.
 """
@@ -48,13 +48,13 @@ _lock = threading.Lock()
 
 
 def start(options: Iterable[str] = ()) -> None:
-    """Start the JVM of this process, if that was not done.
+    """Start the JVM of this process, unless it runs.
 
     Args:
         options: of the JVM, after `OPTIONS`.
 
     Raises:
-        ConfigError: JPype, a Java or the jars are missing; or Java does not take an option.
+        ConfigError: JPype, a Java or the jars are missing; or Java refuses an option.
     """
     if find_spec("jpype") is None:
         raise ConfigError("connector.class", "is a Java class. Run: pip install 'connect-runtime[java]'")
@@ -132,7 +132,7 @@ def to_map(entries: Mapping[Any, Any]) -> Any:
 
 
 def to_java(value: Any) -> Any:
-    """What lies in JSON, in Java's types: numbers are Long and Double."""
+    """A JSON value in Java's types: numbers are Long and Double."""
     if isinstance(value, Mapping):
         return to_map(value)
     if isinstance(value, list | tuple):
@@ -150,7 +150,7 @@ def to_java(value: Any) -> Any:
 
 
 def from_java(value: Any) -> Any:
-    """The reverse, of what may lie in JSON."""
+    """The reverse, for JSON values."""
     if value is None or isinstance(value, str | bool | int | float):
         return value
     if isinstance(value, java("java.util.Map")):
@@ -166,7 +166,7 @@ def from_java(value: Any) -> Any:
 
 
 class PluginLoaders:
-    """Kafka Connect's class loaders for some plug-ins, each seen by nobody else.
+    """Kafka Connect's class loaders for some plug-ins, isolated from each other.
 
     Args:
         folders: of plug-ins: jars, or folders of jars.
@@ -187,7 +187,7 @@ class PluginLoaders:
 
     @contextmanager
     def of(self, name: str) -> Iterator[None]:
-        """Within, this thread's class loader is that of a plug-in: some load classes of theirs by it."""
+        """Within, this thread's class loader is that of a plug-in: some load classes of their own by it."""
         thread = java("java.lang.Thread").currentThread()
         before = thread.getContextClassLoader()
         thread.setContextClassLoader(self.plugins.pluginLoader(name, None, before))
@@ -198,7 +198,7 @@ class PluginLoaders:
 
 
 def _discovery(places: Iterable[Path]) -> str:
-    """Without manifests classes have to be loaded to see what they are, which takes longer."""
+    """Without manifests classes have to be loaded to find plug-ins, which takes longer."""
     import zipfile
 
     from connect.plugins.jars import jars_of
@@ -217,7 +217,7 @@ def _discovery(places: Iterable[Path]) -> str:
 
 
 def translated(call: Callable[[], T], what: str) -> T:
-    """Do something in Java; what it throws becomes an error of ours with Java's words.
+    """Run Java code; its exceptions become errors of this project with Java's words.
 
     Raises:
         ConfigError, DataError, RetriableError, ConnectError: as the exception says.
@@ -232,7 +232,7 @@ def translated(call: Callable[[], T], what: str) -> T:
 
 
 def as_error(error: Any, what: str) -> ConnectError:
-    """Java's exception as an error of ours: its kind, its class and message, and its trace as the cause."""
+    """Java's exception as an error of this project: its kind, its class and message, and its trace as the cause."""
     words = f"{what}: {error.getClass().getName()}: {error.getMessage()}"
     names = []
     kind = error.getClass()
@@ -272,7 +272,7 @@ _LEVELS: Final = {"TRACE": 5, "DEBUG": 10, "INFO": 20, "WARN": 30, "ERROR": 40}
 
 
 def _send_logs() -> None:
-    """Have what Java writes to its standard error logged by our loggers, under the names of its own."""
+    """Log what Java writes to its standard error by Python's loggers, under Java's logger names."""
     end = java("java.io.PipedInputStream")(1 << 16)
     java("java.lang.System").setErr(java("java.io.PrintStream")(java("java.io.PipedOutputStream")(end), True))
     lines = java("java.io.BufferedReader")(java("java.io.InputStreamReader")(end, "UTF-8"))

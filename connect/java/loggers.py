@@ -1,6 +1,7 @@
-"""Levels of Java's loggers while they log: those of SLF4J's simple logger, which has no way of its own for that.
+"""Levels of Java's loggers at run time: those of SLF4J's simple logger, which has no interface for that.
 
-https://www.slf4j.org/api/org/slf4j/simple/SimpleLogger.html A logger reads its level when it is made, from the system
+https://www.slf4j.org/api/org/slf4j/simple/SimpleLogger.html A logger reads its level when it is created, from the
+system
 property of its name or of the nearest one above; then it keeps it in a field.
 """
 
@@ -17,14 +18,14 @@ _NAMES: Final = {50: "off", 40: "error", 30: "warn", 20: "info", 10: "debug", 0:
 
 
 def follow() -> None:
-    """Give Java's loggers the levels that were set in this process, and those that are set from now on."""
+    """Give Java's loggers the levels that were set in this process, and those that will be."""
     for name, level in levels.asked():
         set_level(name, level)
     levels.listen(set_level)
 
 
 def set_level(name: str, level: str) -> None:
-    """Set the level of a logger and of those below it, whether they are there already or not.
+    """Set the level of a logger and of those below it, whether they exist already or not.
 
     Args:
         name: of the logger, a class or a package; `root` for all.

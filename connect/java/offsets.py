@@ -1,4 +1,4 @@
-"""Where Kafka Connect's own worker finds and leaves the offsets of sources: in the pool's topic, or by our worker."""
+"""The offset store of Kafka Connect's own worker: the pool's topic, or this project's worker."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def offset_store(context: EngineTaskContext, config: Any, plugins: Any, *, distr
         context: of the task.
         config: a WorkerConfig.
         plugins: Kafka Connect's.
-        distributed: whether the pool has a topic for them. Else our worker keeps them in its file.
+        distributed: whether the pool has a topic for offsets. Else the worker stores them in its file.
     """
     if context.kind == "sink" or not distributed:  # a sink has none
         return _by_worker(context)
@@ -39,7 +39,7 @@ def _configured(store: Any, config: Any) -> Any:
 
 
 def _by_worker(context: EngineTaskContext) -> Any:
-    """A store that asks our worker: keys and values are the JSON that Kafka Connect writes."""
+    """A store that asks the worker: keys and values are the JSON that Kafka Connect writes."""
     buffer = jvm.java("java.nio.ByteBuffer")
 
     def get(keys: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Classes of ours that stand for Java's, as connector hosts and validation want them."""
+"""Python classes that stand for Java's, for connector hosts and validation."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from connect.settings import ConfigValue, Definition
 
 
 class _Settings:
-    """The `settings` of a stand-in: read from Java when somebody looks."""
+    """The `settings` of a stand-in: read from Java on first use."""
 
     def __get__(self, made: object, owner: Any) -> Definition:
         return _definition(owner)
@@ -51,7 +51,7 @@ def loaders(folder: str | None) -> jvm.PluginLoaders:
 
 
 class StandIn:
-    """What all of them have.
+    """What all stand-ins have.
 
     Attributes:
         java_class: the full name of Java's class.
@@ -76,7 +76,7 @@ class StandIn:
 
     @classmethod
     def config_def(cls) -> Any:
-        """Its ConfigDef; an empty one where it says none."""
+        """Its ConfigDef; an empty one where it has none."""
         made = cls.make()
         found = None
         with suppress(AttributeError), cls.class_loader():
@@ -85,7 +85,7 @@ class StandIn:
 
 
 class _JavaConnector(StandIn):
-    """A connector: every call goes to Java's object, with its class loader in this thread."""
+    """A connector: every call goes to Java's object, with its class loader on this thread."""
 
     engines: ClassVar[tuple[str, ...]] = (JAVA_ENGINE,)
     context: Any
@@ -105,7 +105,7 @@ class _JavaConnector(StandIn):
         self._call("start", lambda made: made.start(jvm.to_map(config)))
 
     def task_class(self) -> type[Any]:
-        """A class of the name that Java's task class has; its tasks are run by the engine."""
+        """A class with the name of Java's task class; its tasks are run by the engine."""
         named = str(self._call("taskClass", lambda made: made.taskClass()).getName())
         module, _, name = named.rpartition(".")
         return type(name, (), {"__module__": module, "__qualname__": name})
@@ -198,11 +198,11 @@ def _version(owner: Any) -> str | None:
 
 
 class _InTheChain(StandIn):
-    """What a Java connector's chain has. It runs in the JVM of the task; here its settings are looked at."""
+    """A plug-in of a Java connector's chain. It runs in the JVM of the task; here only its settings are read."""
 
     @classmethod
     def validated(cls, config: Mapping[str, str]) -> list[ConfigValue]:
-        """What Java says about its keys."""
+        """Java's validation of its keys."""
         with cls.class_loader():
             return values_by(cls.config_def(), config, f"{cls.java_class}.config")
 
@@ -222,12 +222,12 @@ _BASES: Final[Mapping[str, Sequence[type[Any]]]] = {
 
 @cache
 def stand_in(kind: str, name: str, folder: str | None) -> type[Any]:
-    """The class of ours that stands for a Java class. Java is started when something is asked of it.
+    """The Python class that stands for a Java class. Java is started on its first use.
 
     Args:
-        kind: what it does, a value of `PluginKind`.
+        kind: a value of `PluginKind`.
         name: its full name in Java.
-        folder: of its plug-in: a jar, or a folder of jars; None where the runtime's own jars have it.
+        folder: of its plug-in: a jar, or a folder of jars; None for the runtime's own jars.
     """
     module, _, simple = name.rpartition(".")
     attributes = {"java_class": name, "folder": folder, "__module__": module, "__qualname__": simple, "__doc__": None}

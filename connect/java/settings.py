@@ -1,4 +1,4 @@
-"""Java's definitions of settings as ours, and what Java finds out about a configuration."""
+"""Java's definitions of settings as Python ones, and Java's validation of a configuration."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _default(key: Any, kind: str) -> Any:
 
 
 def values_of(plugin: Any, config: Mapping[str, str], what: str) -> list[ConfigValue]:
-    """What a Java connector says about each of its keys.
+    """A Java connector's validation of each of its keys.
 
     Raises:
         ConnectError: its `validate` fails.
@@ -57,7 +57,7 @@ def values_of(plugin: Any, config: Mapping[str, str], what: str) -> list[ConfigV
 
 
 def values_by(config_def: Any, config: Mapping[str, str], what: str) -> list[ConfigValue]:
-    """What a ConfigDef says about each key: of converters, transformations and predicates."""
+    """A ConfigDef's validation of each key: of converters, transformations and predicates."""
     found = translated(lambda: config_def.validate(to_map(config)), what)
     return [_value(each) for each in found]
 

@@ -1,4 +1,4 @@
-"""Where this room keeps what it can make or fetch again."""
+"""The cache of what can be created or fetched again."""
 
 import os
 from pathlib import Path

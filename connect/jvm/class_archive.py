@@ -1,6 +1,6 @@
 """A JVM's classes in a file that the next one maps (class data sharing, JEP 350): half of a start is loading them.
 
-The first JVM that ends in peace writes the file, those after it map it. One that it does not fit goes on without it.
+The first JVM that ends normally writes the file, later ones map it. A JVM that it does not match runs without it.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ _KEPT = 5  # of other versions too, 50 to 200 MB each
 def archive_for(program: str, java: Path, classpath: str, options: Sequence[str]) -> Path:
     """The file in the cache, which may not exist yet, for a JVM with these options and these jars.
 
-    A JVM takes it only where itself and each jar, to the moment of its last change, are what they were.
+    A JVM accepts it only if Java and each jar, including its modification time, are unchanged.
     """
     files = [java.resolve(), *map(Path, classpath.split(":"))]
     facts = [(str(file), (stat := file.stat()).st_mtime_ns, stat.st_size) for file in files]
@@ -44,7 +44,7 @@ def writing(archive: Path, into: Path) -> list[str]:
 
 
 def keep(written_into: Path) -> None:
-    """Take what a JVM wrote that has ended in peace into the cache, where there is room and right to do so."""
+    """Move the archive of a JVM that has ended normally into the cache, if there is room and permission."""
     for written in written_into.glob("*.jsa"):
         unfinished = folder() / f"{written.stem}.{written.stat().st_ino}"
         try:

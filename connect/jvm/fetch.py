@@ -1,6 +1,6 @@
-"""The tools that can bring a jar from the Java world's default repository: jgo, Maven, or the Ivy inside PySpark.
+"""The tools that can fetch a jar from the Java world's default repository: jgo, Maven, or the Ivy inside PySpark.
 
-Where they fetch from is their own default and their own configuration.
+They fetch from their own defaults and their own configuration.
 """
 
 import importlib.util
@@ -22,11 +22,11 @@ MINUTES_15 = 900  # a slow line needs a while for 50 MB; a tool that hangs must 
 
 
 class FetchError(Exception):
-    """A tool could not bring a jar; the message is its reason in one line."""
+    """A tool could not fetch a jar; the message is its reason in one line."""
 
 
 class Coordinate(Protocol):
-    """What a tool needs to know about a jar. `name` is the file that it has to leave in the folder."""
+    """What a tool needs to know about a jar. `name` is the file that it has to create in the folder."""
 
     @property
     def group(self) -> str: ...
@@ -51,7 +51,7 @@ class Tool:
 
 
 def available() -> list[Tool]:
-    """The tools that this machine has, the quickest first."""
+    """The tools of this machine, the quickest first."""
     tools = []
     if importlib.util.find_spec("jgo"):
         tools.append(Tool("jgo", with_jgo))
@@ -91,7 +91,7 @@ def with_jgo(jars: Sequence[Coordinate], folder: Path, say: Callable[[str], None
 
 
 def with_maven(jars: Sequence[Coordinate], folder: Path, say: Callable[[str], None]) -> None:
-    """Through a project that names each jar and excludes what it would bring along."""
+    """Through a project that names each jar and excludes its dependencies."""
     dependencies = "".join(
         f"<dependency><groupId>{jar.group}</groupId><artifactId>{jar.artifact}</artifactId>"
         f"<version>{jar.version}</version>"
@@ -186,7 +186,7 @@ def _run(command: list[str], folder: Path, environment: dict[str, str]) -> None:
 
 
 def _first_line(text: str) -> str:
-    """The first line that says something was wrong, without the tool's markup."""
+    """The first line that reports an error, without the tool's markup."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     wrong = [line for line in lines if "ERROR" in line or "error" in line.lower()] or lines
     return wrong[0].removeprefix("[ERROR]").strip()[:300] if wrong else ""

@@ -1,7 +1,7 @@
-"""Named sets of jars: what each holds is committed with its SHA-256 sums, the jars themselves are fetched when needed.
+"""Named sets of jars: their content is committed with SHA-256 checksums, the jars themselves are fetched when needed.
 
 A set is a file in `sums/`: after comments, a line for each jar of the closure, `SHA-256  group:artifact:version`, and
-where need be `:classifier` and `:extension`.
+if needed `:classifier` and `:extension`.
 Nothing is resolved at run time, so versions cannot drift. `python -m connect.jvm.lock` writes these files.
 """
 
@@ -33,7 +33,7 @@ class JarsUnavailable(Exception):
 
 @dataclass(frozen=True)
 class Jar:
-    """One jar of a set, or one archive: Maven coordinates and the sum that its bytes must have."""
+    """One jar of a set, or one archive: Maven coordinates and the checksum of its bytes."""
 
     group: str
     artifact: str
@@ -72,7 +72,7 @@ def resolve(name: str, say: Say | None = None) -> list[Path]:
 
     Args:
         name: the set, such as `kafka-broker`.
-        say: takes the progress of a long step, a line at a time; by default it goes to standard error.
+        say: called with the progress of a long step, a line at a time; by default it goes to standard error.
 
     Raises:
         JarsUnavailable: no network, nothing to fetch with, a jar with a wrong sum, or no room for it.
@@ -98,12 +98,12 @@ def resolve(name: str, say: Say | None = None) -> list[Path]:
 
 
 def classpath(name: str, say: Say | None = None) -> str:
-    """The files of a set as Java's `-cp` takes them. Raises as `resolve` does."""
+    """The files of a set in the form of Java's `-cp`. Raises as `resolve` does."""
     return ":".join(map(str, resolve(name, say)))
 
 
 def _fetch(name: str, jars: list[Jar], cache: Path, say: Say) -> None:
-    """Try each tool that is at hand until all jars are here with the right sums."""
+    """Try each available tool until all jars are here with the right sums."""
     tools = fetch.available()
     if not tools:
         raise JarsUnavailable(
@@ -131,7 +131,7 @@ def _fetch(name: str, jars: list[Jar], cache: Path, say: Say) -> None:
 
 
 class _WrongSum(Exception):
-    """A tool brought other bytes than the ones committed."""
+    """A tool fetched other bytes than the committed ones."""
 
 
 def _keep(jars: list[Jar], staging: Path, cache: Path) -> None:

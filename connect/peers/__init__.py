@@ -1,4 +1,4 @@
-"""Requests from worker to worker: to the leader, and to whoever runs a task."""
+"""Requests from worker to worker: to the leader, and to the owner of a task."""
 
 from connect.peers.client import PeerClient, PeerError
 from connect.peers.signing import ALGORITHM_HEADER, SIGNATURE_HEADER, sign, verify

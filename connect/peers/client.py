@@ -1,4 +1,4 @@
-"""Sends requests to other workers' REST interfaces, over TLS as this worker's own listeners have it."""
+"""Sends requests to other workers' REST interfaces, over TLS with the settings of this worker's own listeners."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class PeerError(ConnectError):
     """Another worker did not answer, or refused.
 
     Attributes:
-        status: of HTTP; None when there was no answer.
+        status: of HTTP; None without an answer.
     """
 
     def __init__(self, message: str, status: int | None = None) -> None:
@@ -22,10 +22,10 @@ class PeerError(ConnectError):
 
 
 class PeerClient:
-    """Asks other workers. For any thread.
+    """Sends requests to other workers. Thread-safe.
 
     Args:
-        tls: for https, see `connect.peers.tls.peer_context`; without it whom Python trusts.
+        tls: for https, see `connect.peers.tls.peer_context`; by default the authorities that Python trusts.
     """
 
     def __init__(self, tls: ssl.SSLContext | None = None) -> None:
@@ -39,7 +39,7 @@ class PeerClient:
         headers: Mapping[str, str] | None = None,
         timeout: float = 30,
     ) -> Answer:
-        """Send a request; whatever the other worker answers is an answer.
+        """Send a request; any response counts as an answer.
 
         Raises:
             PeerError: there was no answer.
@@ -58,10 +58,10 @@ class PeerClient:
         headers: Mapping[str, str] | None = None,
         timeout: float = 30,
     ) -> bytes:
-        """Send a request in JSON and return the answer's body.
+        """Send a request in JSON and return the response's body.
 
         Raises:
-            PeerError: no answer, or one that is not a success; the message has what the other worker says.
+            PeerError: no answer, or an error; with the other worker's message.
         """
         headers = {"Content-Type": "application/json", **(headers or {})}
         status, _, content = self.exchange(method, url, body, headers, timeout)

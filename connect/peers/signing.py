@@ -1,4 +1,4 @@
-"""Signs requests between workers with the session key that the leader hands out (KIP-507)."""
+"""Signs requests between workers with the session key that the leader distributes (KIP-507)."""
 
 from __future__ import annotations
 

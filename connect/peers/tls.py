@@ -14,7 +14,7 @@ LISTENERS = "listeners.https."
 
 
 def tls_settings(raw: Mapping[str, str], prefix: str = LISTENERS) -> tuple[dict[str, str], str]:
-    """The ssl.* settings of https listeners, and with what their keys begin in the worker's file.
+    """The ssl.* settings of https listeners, and the prefix of their keys in the worker's file.
 
     Those with the prefix, such as "listeners.https."; where there are none, those of the worker itself.
     """
@@ -25,7 +25,7 @@ def tls_settings(raw: Mapping[str, str], prefix: str = LISTENERS) -> tuple[dict[
 
 
 def peer_context(raw: Mapping[str, str]) -> ssl.SSLContext:
-    """The context with which a worker asks others: it trusts what its trust store does, and shows its own certificate.
+    """The context of requests to other workers: with the listeners' trust store and certificate.
 
     Raises:
         ConfigError: a store cannot be read.

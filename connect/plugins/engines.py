@@ -1,4 +1,4 @@
-"""Which engine runs a connector, by its own asked_for, its worker's default, and what its class is made for."""
+"""Which engine runs a connector: by its key, its worker's default, and what its class supports."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def chosen_engine(connector: type[Any], config: Mapping[str, str], worker: Mappi
         config, worker: configurations, variables filled in.
 
     Raises:
-        ConfigError: the connector cannot run on the engine that it asks for.
+        ConfigError: the connector cannot run on the requested engine.
     """
     offered = tuple(name for name in connector.engines if name in {WORKER, *_ENGINES})
     if not offered:
@@ -38,17 +38,17 @@ def chosen_engine(connector: type[Any], config: Mapping[str, str], worker: Mappi
 
 
 def spreads(name: str) -> bool:
-    """Whether an engine has one task for a connector, and spreads the work itself."""
+    """Whether an engine has one task for a connector, and distributes the work itself."""
     return name != WORKER and load_engine(name).spreads
 
 
 def keeps_position(name: str) -> bool:
-    """Whether it keeps the position of a sink elsewhere than in its consumer group."""
+    """Whether it keeps the position of a sink outside of its consumer group."""
     return name != WORKER and load_engine(name).keeps_position
 
 
 def load_engine(name: str) -> Engine:
-    """The engine of that name, which is not the worker's own."""
+    """The engine of that name, other than the worker's own."""
     module, _, attribute = _ENGINES[name].partition(":")
     made: Engine = getattr(import_module(module), attribute)()
     return made

@@ -1,7 +1,8 @@
-"""Finding Java plug-ins in the folders of plugin.path, as Kafka Connect does, without a JVM: nothing of them is loaded.
+"""Finds Java plug-ins in the folders of plugin.path, as Kafka Connect does, without a JVM or loading their code.
 
-A folder of plugin.path holds plug-ins: folders of jars or classes, and jars that bring all they need. Each is seen only
-by the JVMs that run it, with a class loader of its own. Its plug-ins are those that its manifests name
+A folder of plugin.path holds plug-ins: folders of jars or classes, and jars with all their dependencies. Each is
+visible
+only to the JVMs that run it, with a class loader of its own. Its plug-ins are those in its manifests
 (`META-INF/services`, KIP-898); without any, those of its classes that extend Kafka Connect's.
 """
 
@@ -45,12 +46,12 @@ def java_folders(path: Path) -> list[Path]:
 
 
 def java_plugins(folder: Path) -> list[PluginRef]:
-    """The plug-ins of one folder or jar. What cannot be read in it is left out."""
+    """The plug-ins of one folder or jar. Unreadable parts are left out."""
     return list(_found(folder, _stamp(folder)))
 
 
 def jars_of(folder: Path) -> list[Path]:
-    """What a class loader of a plug-in has: its jars, or the folder where classes lie in it by themselves."""
+    """The class path of a plug-in: its jars, or the folder of its classes."""
     if folder.is_file():
         return [folder]
     found = sorted(folder.rglob("*.jar"))
@@ -64,7 +65,7 @@ def _holds_java(folder: Path) -> bool:
 
 
 def _stamp(folder: Path) -> tuple[tuple[str, int, int], ...]:
-    """What changes when the plug-in does."""
+    """A value that changes when the plug-in does."""
     stamps = []
     for each in jars_of(folder):
         with suppress(OSError):

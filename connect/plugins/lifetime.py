@@ -22,7 +22,7 @@ class Lifetime(Generic[P]):
     """Starts a connector or a task, and ends it. For one thread.
 
     The exit stack of its context is closed after `stop`, or as soon as `start` raised: with the error that ends the
-    plug-in, as by a `with` around all of its life.
+    plug-in, as by a `with` around its whole life.
 
     Args:
         plugin: its context is set before it is started.
@@ -42,7 +42,7 @@ class Lifetime(Generic[P]):
         self._started = True
 
     def end(self) -> None:
-        """Stop it and close its exit stack. Nothing where it has not started, or that is done.
+        """Stop it and close its exit stack. Does nothing where it has not started, or was already stopped.
 
         Raises what `stop` raises, else what closing raises.
         """
@@ -60,7 +60,7 @@ class Lifetime(Generic[P]):
         self.plugin.context.exit_stack.__exit__(*sys.exc_info())
 
     def _close_after_error(self) -> None:
-        """Close the stack. Whatever that raises is logged: what the plug-in ends with was raised before."""
+        """Close the stack. Its own errors are logged: the plug-in's error was raised before."""
         try:
             self._close()
         except BaseException as error:

@@ -29,7 +29,7 @@ _NAMES: dict[type[Any], str] = {}
 
 
 class PluginLoadError(ConnectError):
-    """A plug-in was found but cannot be used: its import fails, or it is not what its kind asks for."""
+    """A plug-in was found but cannot be used: its import fails, or it does not implement its kind."""
 
 
 def load(ref: PluginRef) -> type[Any]:
@@ -65,9 +65,9 @@ def load(ref: PluginRef) -> type[Any]:
 
 
 def load_class(target: str, folder: str | None) -> type[Any]:
-    """Import "module:Class" of a plug-in that was loaded elsewhere before, from its folder where it has one.
+    """Import "module:Class" of a plug-in that was found elsewhere, from its folder where it has one.
 
-    For a Java class it gives one of ours that stands for it.
+    For a Java class it returns the Python class that stands for it.
     """
     if target.startswith(JAVA):
         kind, _, name = target.removeprefix(JAVA).partition(":")
@@ -83,7 +83,7 @@ def load_class(target: str, folder: str | None) -> type[Any]:
 
 
 def name_of(plugin: type[Any]) -> str:
-    """The full name under which a plug-in's class was loaded: the Java class's, if it stands for one."""
+    """The full name of a plug-in's class: the Java class's, if it stands for one."""
     return _NAMES.get(plugin) or f"{plugin.__module__}.{plugin.__qualname__}"
 
 

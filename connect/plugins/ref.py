@@ -34,16 +34,17 @@ CONVERTERS: Final = {
 
 
 class PluginRef(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a plug-in is and what it is called. Plain data: it travels to the process that loads it.
+    """The location and name of a plug-in. Plain data: it travels to the process that loads it.
 
     Attributes:
         name: its full name: the Java class name where there is one, else ``module.Class``.
         kind: what it does.
         target: what to import, ``module:Class``; or a Java class, see `JAVA`.
         aliases: short names, by Java's rule: the simple name, and that without its suffix.
-        folder: the folder of plugin.path that it came from, to be put on sys.path; None when it is installed. Of a Java
-            class: its jar, or the folder of its jars.
-        version: as the plug-in's package or class says; None when neither does.
+        folder: the folder of plugin.path that it came from, to be put on sys.path; None when it is installed as a
+            package.
+            Of a Java class: its jar, or the folder of its jars.
+        version: of the plug-in's package or class; None when neither has one.
         task: for a connector with a Java class name, the name that `task.class` has in a Java cluster.
     """
 
@@ -57,7 +58,7 @@ class PluginRef(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def language(self) -> str:
-        """What it is written in: java or python."""
+        """Its language: java or python."""
         return "java" if self.target.startswith(JAVA) else "python"
 
     def is_named(self, name: str) -> bool:

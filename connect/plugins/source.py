@@ -1,4 +1,4 @@
-"""What the text of a module says about its classes, so that a plug-in's kind is known without running its code."""
+"""Reads the classes of a module from its source, so that a plug-in's kind is known without running its code."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SEAMS = {
 
 @dataclass
 class _Module:
-    """The classes of a module, and where its other names come from."""
+    """The classes of a module, and the origins of its imported names."""
 
     classes: dict[str, ast.ClassDef] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
@@ -33,10 +33,10 @@ class _Module:
 
 
 class Source:
-    """Modules read as text, from one plug-in folder before what is installed.
+    """Modules read as text, from one plug-in folder before installed packages.
 
     Attributes:
-        unreadable: for each module whose text is not Python, what is wrong with it.
+        unreadable: the syntax error of each module that is not Python.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -49,7 +49,7 @@ class Source:
         return self._locate(module, within=self._folder is not None) is not None
 
     def kind(self, module: str, name: str) -> PluginKind | None:
-        """What a class is, None when the text does not tell."""
+        """The kind of a class, None when the text does not show it."""
         return self._kind(f"{module}.{name}", frozenset())
 
     def version(self, module: str, name: str) -> str | None:
@@ -65,7 +65,7 @@ class Source:
         return None
 
     def plugins(self, but: Container[str] = ()) -> Iterator[tuple[str, str, PluginKind]]:
-        """Module, class and kind of each plug-in that the folder's modules define, `but` for some at its top."""
+        """Module, class and kind of each plug-in that the folder's modules define, except `but` at its top."""
         assert self._folder is not None
         for path in sorted(_python_files(self._folder, but)):
             parts = path.relative_to(self._folder).with_suffix("").parts

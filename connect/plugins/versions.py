@@ -27,7 +27,7 @@ Key = tuple[tuple[int, int, str], ...]
 
 
 def order(version: str | None) -> Key:
-    """A key that sorts versions by age; a plug-in that says none is older than all."""
+    """A key that sorts versions by age; a plug-in without one is older than all."""
     if version is None:
         return ()
     parts: list[tuple[int, int, str]] = []

@@ -24,7 +24,7 @@ def topics_or_pattern(connector: Mapping[str, str]) -> list[str] | str:
 
 
 def subscription(connector: Mapping[str, str]) -> list[str] | re.Pattern[str]:
-    """The names of topics that a sink consumes, or its pattern. Only for the sink's own process: a pattern may run long.
+    """The names of topics that a sink consumes, or its pattern. For the sink's own process: a pattern may run long.
 
     Raises:
         ConfigError: neither or both are given, or the pattern is broken.

@@ -1,1 +1,1 @@
-"""What `connect doctor` looks at: a module for each family of checks, the findings, and how they are shown."""
+"""The checks of `connect doctor`: a module for each family, the findings, and their output."""

@@ -1,6 +1,6 @@
 """Brokers, one step after the other: DNS, TCP, TLS, the versions of requests, the login, authorization.
 
-The first four steps are taken here at each address of bootstrap.servers, the others by the client that a worker uses.
+The first four steps are done here for each address of bootstrap.servers, the others by the client that a worker uses.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _SERVERS: Final = "bootstrap.servers"
 
 @dataclass(frozen=True)
 class Reached:
-    """A cluster that let us in: who asks it, what it is, and the protocol by which it is asked."""
+    """A cluster that accepted the login: its client, its description, and the security protocol."""
 
     admin: Inspection
     cluster: Cluster
@@ -40,7 +40,7 @@ class Reached:
 
 
 def reach(subject: Subject, java: Mapping[str, str]) -> Generator[Finding, None, Reached | None]:
-    """Try every address of `bootstrap.servers`, then log in. None where no broker lets us in.
+    """Try every address of `bootstrap.servers`, then log in. None where no broker accepts that.
 
     Args:
         java: settings of an admin client, under Java's keys.
@@ -66,7 +66,7 @@ def reach(subject: Subject, java: Mapping[str, str]) -> Generator[Finding, None,
 
 
 def check(subject: Subject, reached_cluster: Reached) -> Iterator[Finding]:
-    """The cluster as a whole, and the addresses at which its brokers tell clients to connect."""
+    """The cluster as a whole, and the addresses that its brokers advertise."""
     cluster, protocol = reached_cluster.cluster, reached_cluster.protocol
     login = " with this login" if protocol.startswith("SASL") else ""
     yield ok(
@@ -174,7 +174,7 @@ def _answers(what: str, connection: socket.socket, protocol: str, timeout: float
 
 
 def _read(connection: socket.socket) -> bytes:
-    """One answer: four bytes say how long it is. Less where it ends before, or is not an answer of Kafka's."""
+    """One response: four bytes with its length, then its bytes. Less where it ends before, or is not Kafka's."""
     found = b""
     wanted = 4
     while len(found) < wanted:

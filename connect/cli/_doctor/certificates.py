@@ -1,4 +1,4 @@
-"""Certificates of key and trust stores: until when they are valid, and whether the key belongs to its certificate."""
+"""Certificates of key and trust stores: their expiry, and whether the key belongs to its certificate."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def check(subject: Subject) -> Iterator[Finding]:
 
 
 def _stores(subject: Subject) -> Iterator[tuple[str, dict[str, str], bool]]:
-    """With what the keys begin, the ssl.* settings, and whether they are a listener's."""
+    """The prefix of the keys, the ssl.* settings, and whether they are a listener's."""
     raw = subject.raw
     for prefix in _CLIENTS:
         if any(key.startswith(f"{prefix}ssl.") for key in raw):
@@ -124,8 +124,8 @@ def validity(what: str, certificate: Certificate | str, end: dt.datetime) -> Fin
     """Whether a certificate is valid now, and will be for a month.
 
     Args:
-        certificate: it, or whose it is.
-        end: its last moment, in UTC.
+        certificate: its name or owner.
+        end: its expiry, in UTC.
     """
     now = dt.datetime.now(dt.UTC)
     whose = certificate if isinstance(certificate, str) else certificate.subject.rfc4514_string()
@@ -145,7 +145,7 @@ def validity(what: str, certificate: Certificate | str, end: dt.datetime) -> Fin
 
 
 def _of_authorities(what: str, found: list[Certificate]) -> Finding:
-    """Of a trust store: bundles keep authorities that are over, so one that is valid is enough."""
+    """Of a trust store: bundles keep expired authorities, so one that is valid is enough."""
     now = dt.datetime.now(dt.UTC)
     if not found:
         return error(what, "it holds no certificate: nobody is trusted.", "Put the authority's into it.", INVALID)

@@ -1,8 +1,8 @@
-"""Every check in its order, and what runs them: one that ends unexpectedly is a finding, and stops no other.
+"""Every check in its order, and how they are run: one that fails unexpectedly is a finding, and stops no other.
 
-A check is a function of a `Subject`. It only looks, changes nothing, and yields a `Finding` for each thing that it has
-looked at, also where all is well; where it has nothing to look at it yields nothing. What asks over a network has the
-subject's time limit. Secrets are taken out of findings here, whatever a check says.
+A check is a function of a `Subject`. It only reads, changes nothing, and yields a `Finding` for each thing that it has
+checked, also where all is well; where it has nothing to check it yields nothing. Requests over a network have the
+subject's time limit. Secrets are removed from findings here, whatever a check returns.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ AREAS: Final = {
 
 
 def examine(subject: Subject) -> Iterator[Finding]:
-    """All findings, each as soon as there is one. What two checks find alike is said once."""
+    """All findings, each as soon as it exists. Equal findings of two checks are reported once."""
     said = set()
     for area, module in AREAS.items():
 
@@ -55,7 +55,7 @@ def examine(subject: Subject) -> Iterator[Finding]:
 
 
 def guarded(area: str, check: Callable[[], Iterator[Finding]], *, debug: bool = False) -> Iterator[Finding]:
-    """The findings of one check, without secrets; its unexpected end is one of them."""
+    """The findings of one check, without secrets; an unexpected error is one of them."""
     try:
         for finding in check():
             yield _clean(finding, area)

@@ -17,7 +17,7 @@ MOST_S: Final = 30.0
 
 
 def check(subject: Subject) -> Iterator[Finding]:
-    """The Date of one answer of each HTTP server."""
+    """The Date header of one response of each HTTP server."""
     urls = {target.url: target for target in targets(subject) if target.url}
     for url, target in urls.items():
         before = dt.datetime.now(dt.UTC)
@@ -33,11 +33,11 @@ def check(subject: Subject) -> Iterator[Finding]:
 
 
 def compared(url: str, date: str, before: dt.datetime, after: dt.datetime) -> Finding:
-    """How far this machine's clock is from a server's.
+    """The difference between this machine's clock and a server's.
 
     Args:
-        date: the header of the answer; empty where it had none.
-        before, after: this machine's time when the question was sent, and when the answer was there.
+        date: the header of the response; empty where it had none.
+        before, after: this machine's time when the request was sent, and when the response arrived.
     """
     try:
         theirs = parsedate_to_datetime(date).astimezone(dt.UTC)

@@ -17,7 +17,7 @@ from connect.kafka.clients.settings import task_java_settings
 
 
 def check(subject: Subject) -> Iterator[Finding]:
-    """All that brokers are asked. What needs them is not looked at where none lets us in."""
+    """All checks of the brokers. Later ones are skipped where none accepts the login."""
     java = task_java_settings("admin", subject.raw, {})
     if subject.worker is None or not java.get("bootstrap.servers"):
         return

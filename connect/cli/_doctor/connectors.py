@@ -1,4 +1,4 @@
-"""Connectors: what their own plug-ins, converters and transformations say of their files, as when they are created."""
+"""Connectors: their files validated by their own plug-ins, converters and transformations, as when they are created."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from connect.errors import ConnectError
 
 
 def check(subject: Subject) -> Iterator[Finding]:
-    """Validate each file in the process of its plug-in, which a worker would do as well."""
+    """Validate each file in the process of its plug-in, as a worker would."""
     if not subject.connectors:
         return
     if subject.worker is None:

@@ -1,4 +1,4 @@
-"""Folders that a worker writes into: whether it may, and how much room there is."""
+"""Folders that a worker writes to: permission, and free space."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _FEWEST_INODES: Final = 1_000
 
 
 def check(subject: Subject) -> Iterator[Finding]:
-    """Free bytes and inodes of each folder, and whether a file can be made in it."""
+    """Free bytes and inodes of each folder, and whether a file can be created in it."""
     for use, folder, least in _folders(subject):
         yield look_at(use, folder, least)
 
 
 def _folders(subject: Subject) -> Iterator[tuple[str, Path, int]]:
-    """What for, where, and how many bytes it needs at least."""
+    """The purpose, the folder, and the bytes that it needs at least."""
     raw = subject.raw
     yield "temporary files", Path(tempfile.gettempdir()), _LEAST
     if raw.get(OFFSET_FILE) and not subject.distributed:
@@ -42,7 +42,7 @@ def _folders(subject: Subject) -> Iterator[tuple[str, Path, int]]:
 
 
 def look_at(use: str, folder: Path, least: int) -> Finding:
-    """What there is to say of one folder. One that does not exist yet stands for the one it would be made in."""
+    """The findings about one folder. For a missing one, about the one in which it would be created."""
     what = f"{folder} ({use})"
     there = next((each for each in (folder, *folder.absolute().parents) if each.exists()), Path("/"))
     if there != folder and use == OFFSET_FILE:

@@ -1,4 +1,4 @@
-"""The files: whether a worker would take them, by the same code that reads them when it starts."""
+"""The files: whether a worker would accept them, by the same code that reads them when it starts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ADVICE: Final = "Correct this line."
 
 
 def check(subject: Subject) -> Iterator[Finding]:
-    """What is wrong with the files themselves: lines, keys, values, variables, settings of clients."""
+    """Errors of the files themselves: lines, keys, values, variables, settings of clients."""
     problems = Problems(subject.problems.files)
     if subject.worker is not None:
         check_worker(subject.worker, problems, distributed=subject.distributed)
@@ -35,7 +35,7 @@ def check(subject: Subject) -> Iterator[Finding]:
 
 
 def check_worker(worker: WorkerFile, problems: Problems, *, distributed: bool) -> None:
-    """What a worker looks at when it has read its file, before it talks to anybody."""
+    """What a worker checks after reading its file, before it opens connections."""
     if distributed:
         check_pool_worker(worker, problems)
     else:
@@ -53,7 +53,7 @@ def check_worker(worker: WorkerFile, problems: Problems, *, distributed: bool) -
 
 
 def told(problems: Problems, but: Container[str] = ()) -> Iterator[Finding]:
-    """These problems as findings, but for errors of keys of which enough was said."""
+    """These problems as findings, except errors of keys that others have reported."""
     for problem in problems.each_error():
         if problem.about in but:
             continue

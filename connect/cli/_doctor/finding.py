@@ -1,4 +1,4 @@
-"""What a check finds, and the exit code that all findings together have."""
+"""The finding of a check, and the exit code of all findings together."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TURN: Final = re.compile(r"(?<=[.?)])\s+(?=[A-Z])|;\s+(?=[a-z])")
 
 
 class Level(enum.IntEnum):
-    """How bad it is: a worker does not start or work with an error, and may be hurt by what is a warning."""
+    """How bad it is: with an error a worker does not start or work, with a warning it may have trouble."""
 
     OK = 0
     NOTE = 1
@@ -34,11 +34,11 @@ class Finding:
 
     Attributes:
         level: see `Level`.
-        what: was looked at: a line of a file, a broker, a folder.
+        what: was checked: a line of a file, a broker, a folder.
         found: a sentence, never with a secret.
         next_step: what to do about it; empty where there is nothing to do.
         code: the exit code, if it is an error.
-        area: the family of checks, which whoever runs them fills in.
+        area: the family of checks, filled in by the caller.
     """
 
     level: Level
@@ -66,12 +66,12 @@ def ok(what: str, found: str) -> Finding:
 
 
 def note(what: str, found: str, next_step: str = "") -> Finding:
-    """Good to know, or what could not be looked at."""
+    """Information, or something that could not be checked."""
     return Finding(Level.NOTE, what, found, next_step)
 
 
 def warning(what: str, found: str, next_step: str) -> Finding:
-    """The worker runs, and may be hurt by it."""
+    """The worker runs, and may have trouble with it."""
     return Finding(Level.WARNING, what, found, next_step)
 
 
@@ -81,7 +81,7 @@ def error(what: str, found: str, next_step: str, code: int = FAILED) -> Finding:
 
 
 def of_message(level: Level, what: str, message: str, advice: str, code: int = FAILED) -> Finding:
-    """A finding from one of our messages, which say what is wrong and then what to do; `advice` where they do not."""
+    """A finding from an error message, which has what is wrong and then what to do; `advice` where it has not."""
     found, *rest = _TURN.split(" ".join(message.split()), maxsplit=1)
     next_step = rest[0] if rest else advice
     return Finding(level, what, found, next_step[:1].upper() + next_step[1:], code)

@@ -1,4 +1,4 @@
-"""The group of workers: whether the name is free for them, and what protocol its members speak."""
+"""The group of workers: whether its name is free for them, and its members' protocol."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def check(subject: Subject, reached: Reached) -> Iterator[Finding]:
 
 
 def judged(what: str, name: str, group: Group | None, protocol: str) -> Finding:
-    """What a group is to a worker. `protocol` is its own connect.protocol."""
+    """The findings about a group for a worker. `protocol` is its own connect.protocol."""
     if group is None:
         return ok(what, "it does not exist: this worker would be its first member.")
     if group.rights is not None and "READ" not in group.rights:

@@ -68,7 +68,7 @@ def memory(tasks: int, needed: int, limit: tuple[int, str] | None) -> Finding:
 
 
 def memory_limit(cgroup: Path = _CGROUP, meminfo: Path = Path("/proc/meminfo")) -> tuple[int, str] | None:
-    """The memory that this process may use: the cgroup's limit where it has one, else what is available."""
+    """The memory that this process may use: the cgroup's limit where it has one, else the available memory."""
     for file in (cgroup / "memory.max", cgroup / "memory" / "memory.limit_in_bytes"):
         text = _text(file)
         if text.isdecimal() and int(text) < 1 << 60:  # version 1 writes a number of that size for none

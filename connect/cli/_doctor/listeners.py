@@ -1,4 +1,4 @@
-"""The REST API: whether its addresses are free, who gets in, and whether others find it."""
+"""The REST API: whether its addresses are free, who can log in, and whether others can reach it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _LISTENS: Final = "0A"  # a state in /proc/net/tcp
 
 
 def check(subject: Subject) -> Iterator[Finding]:
-    """Ports, logins, and the address that other workers and users are told."""
+    """Ports, logins, and the advertised address."""
     worker = subject.worker
     if worker is None:
         return
@@ -115,7 +115,7 @@ def _logins(worker: WorkerFile) -> Iterator[Finding]:
 
 
 class _Said(logging.Handler):
-    """Takes the warnings with which a worker starts."""
+    """Collects the warnings of a worker's start."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)

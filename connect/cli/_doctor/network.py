@@ -1,4 +1,4 @@
-"""Names and connections, each within a time limit; what fails says at which step."""
+"""Names and connections, each within a time limit; an error says which step failed."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _PLACE: Final = re.compile(r"(?:\w+://)?(\[[^\]]+\]|[^:/\s]+):(\d+)")
 
 
 class StepError(ConnectError):
-    """A server is not reached.
+    """A server cannot be reached.
 
     Attributes:
-        step: what failed.
-        found: what was seen, a sentence.
+        step: that failed.
+        found: a sentence.
         advice: what to do.
     """
 
@@ -32,16 +32,16 @@ class StepError(ConnectError):
 
 
 def place_of(text: str) -> tuple[str, int] | None:
-    """Host and port of `host:port`, also with a protocol before it; None where it is neither."""
+    """Host and port of `host:port`, also with a protocol before it; None for other texts."""
     match = _PLACE.fullmatch(text.strip())
     return (match[1].strip("[]"), int(match[2])) if match else None
 
 
 def resolved(host: str, port: int, within: float) -> list[tuple[Any, ...]]:
-    """What `socket.getaddrinfo` finds for connections by TCP, which has no time limit of its own.
+    """The result of `socket.getaddrinfo` for TCP connections, which has no time limit of its own.
 
     Raises:
-        StepError: the name has no address, or nobody says in `within` seconds.
+        StepError: the name has no address, or is not resolved in `within` seconds.
     """
     answer: list[Any] = []
 
@@ -65,10 +65,10 @@ def resolved(host: str, port: int, within: float) -> list[tuple[Any, ...]]:
 
 
 def reached(host: str, port: int, within: float) -> socket.socket:
-    """A connection to the first address of a host that takes it. Its reads and writes have the same time limit.
+    """A connection to the first address of a host that accepts it. Its reads and writes have the same time limit.
 
     Raises:
-        StepError: the name has no address, or none takes a connection in `within` seconds.
+        StepError: the name has no address, or none accepts a connection in `within` seconds.
     """
     problem: OSError | None = None
     deadline = time.monotonic() + within

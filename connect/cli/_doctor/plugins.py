@@ -1,4 +1,4 @@
-"""Plug-ins of others: what is found, what stands there twice, and what can be imported, in a process of its own."""
+"""Third-party plug-ins: which are found, which twice, and which can be imported, in a process of its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Secrets that others of this machine could read: by the modes of the files that hold them."""
+"""Secrets that other users of this machine could read, by the modes of their files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _KEY_FILES: Final = ("ssl.keystore.location",)
 
 
 def check(subject: Subject) -> Iterator[Finding]:
-    """The modes of files with passwords and keys: of the worker, of connectors, and of what they name."""
+    """The modes of files with passwords and keys: of the worker, of connectors, and those that they name."""
     seen: set[Path] = set()
     for path, why in _files(subject):
         if path in seen or not path.is_file():
@@ -33,7 +33,7 @@ def check(subject: Subject) -> Iterator[Finding]:
 
 
 def _files(subject: Subject) -> Iterator[tuple[Path, str]]:
-    """Files with secrets, and why they are taken for such."""
+    """Files with secrets, and why they count as such."""
     holders: list[tuple[str, Mapping[str, str]]] = [(file.path, file.config) for file in subject.connectors]
     if subject.worker is not None:
         holders.insert(0, (subject.worker.written.name, subject.worker.written))

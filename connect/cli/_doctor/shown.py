@@ -1,4 +1,4 @@
-"""Findings as people read them: a table, with what to do below what was found."""
+"""Findings for people: a table, with what to do below each finding."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LOOKED_AT: Final = 44
 
 
 def shown(findings: Sequence[Finding]) -> str:
-    """The table, and how many there are of each level."""
+    """The table, and the number of each level."""
     width = max(_NARROWEST, shutil.get_terminal_size((140, 24)).columns - _LOOKED_AT - 25)
     rows = [row for finding in findings for row in _rows(finding, width)]
     return f"{table(_HEAD, rows)}\n\n{summary(findings)}"

@@ -1,4 +1,4 @@
-"""What is looked at: a worker's file and the files of connectors, read; without files the machine alone."""
+"""What is checked: a worker's file and the files of connectors; without files the machine alone."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from connect.settings.connector_files import ConnectorFile
 
 @dataclass(frozen=True)
 class Subject:
-    """What the checks look at.
+    """What the checks read.
 
     Attributes:
         path: of the worker's file, as the user named it; None without one.
-        worker: what stands in it; None without a file, or where it cannot be read.
+        worker: its content; None without a file, or where it cannot be read.
         connectors: those that can be read.
-        problems: what reading the files found.
-        timeout: seconds for each answer over a network.
-        debug: whether the trace of a check that ends unexpectedly is shown.
+        problems: errors of reading the files.
+        timeout: seconds for each response over a network.
+        debug: whether the trace of a check that fails unexpectedly is shown.
     """
 
     path: str | None
@@ -44,7 +44,7 @@ class Subject:
 
     @cached_property
     def configs(self) -> dict[str, dict[str, str]]:
-        """The connectors' configurations by their names, secrets filled in as far as they can be."""
+        """The connectors' configurations by their names, secrets filled in as far as possible."""
         if self.worker is None:
             return {file.name: file.config for file in self.connectors}
         found = {file.name: self.worker.resolver.resolve(file.config).usable() for file in self.connectors}
@@ -53,12 +53,12 @@ class Subject:
         return {name: resolved.values for name, resolved in found.items()}
 
     def where(self, key: str) -> str:
-        """The place of a key of the worker's."""
+        """The position of a key of the worker's."""
         return str(self.worker.where(key)) if self.worker is not None else key
 
 
 def read_subject(path: str | None, connectors: Sequence[str], timeout: float, *, debug: bool = False) -> Subject:
-    """Read the files. What is wrong with them is among the `problems`."""
+    """Read the files. Their errors are among the `problems`."""
     problems = Problems([*([path] if path else []), *connectors])
     worker = None
     if path is not None:

@@ -1,4 +1,4 @@
-"""Systems beside Kafka: whether the addresses in the files are reached."""
+"""Systems beside Kafka: whether the addresses in the files can be reached."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class Target(NamedTuple):
     """A server that a configuration names.
 
     Attributes:
-        what: the place of the key, and its name.
+        what: the position of the key, and its name.
         scheme: http, postgresql and so on; empty where none is written.
-        host, port: where it is.
+        host, port: its address.
         url: for http and https, the address without login, path and query.
-        proxy: by which it is asked, if any.
+        proxy: for the request, if any.
     """
 
     what: str
@@ -47,7 +47,7 @@ class Target(NamedTuple):
 
 
 def check(subject: Subject) -> Iterator[Finding]:
-    """Look up each name and connect to each port, once for each server."""
+    """Resolve each name and connect to each port, once for each server."""
     seen = set()
     for target in targets(subject):
         host, port, by = target.host, target.port, ""
@@ -68,7 +68,7 @@ def check(subject: Subject) -> Iterator[Finding]:
 
 
 def targets(subject: Subject) -> Iterator[Target]:
-    """The servers that the worker's file and the connectors' name, but for Kafka's brokers of the worker."""
+    """The servers in the worker's file and the connectors' files, except the worker's Kafka brokers."""
     if subject.worker is not None:
         yield from _of(subject.raw, subject.where)
     for file in subject.connectors:
@@ -91,10 +91,10 @@ def _of(config: Mapping[str, str], where: Callable[[str], object]) -> Iterator[T
 
 
 def parsed(text: str, port: str = "") -> tuple[str, str, int] | None:
-    """Scheme, host and port of an address; None where it names no server, or no port that is known.
+    """Scheme, host and port of an address; None where it names no server, or no known port.
 
     Args:
-        port: what another key says of it, for a host alone.
+        port: from another key, for a host alone.
     """
     if "://" not in text:
         place = place_of(text)

@@ -1,4 +1,4 @@
-"""The worker's three topics: whether they are what a worker needs, or could be made so."""
+"""The worker's three topics: whether they are what a worker needs, or could be created."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MIN_ISR: Final = "min.insync.replicas"
 
 
 def check(subject: Subject, reached: Reached) -> Iterator[Finding]:
-    """Each topic: it exists, or the brokers would make it; its partitions, policy, replicas, and our rights."""
+    """Each topic: it exists, or can be created; its partitions, policy, replicas, and the worker's rights."""
     assert subject.worker is not None
     config = subject.worker.config
     for prefix in _PREFIXES:
@@ -86,12 +86,12 @@ def _existing(reached: Reached, what: str, topic: str, shape: TopicShape, layout
 def replication(
     what: str, topic: str, partitions: list[Replicas], wanted: int, brokers: int, min_isr: str | None
 ) -> Iterator[Finding]:
-    """What there is to say of a topic's copies.
+    """The findings about a topic's replicas.
 
     Args:
-        wanted: the factor that the worker's file asks for; -1 for the brokers' own.
-        brokers: how many there are.
-        min_isr: the topic's min.insync.replicas; None where it is not known.
+        wanted: the factor in the worker's file; -1 for the brokers' own.
+        brokers: their number.
+        min_isr: the topic's min.insync.replicas; None where it is unknown.
     """
     if unled := sum(not each.led for each in partitions):
         yield error(

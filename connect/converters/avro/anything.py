@@ -1,4 +1,4 @@
-"""Values without a schema, as Confluent's converter writes them: a record of Avro with a field for each type."""
+"""Values without a schema, as Confluent's converter writes them: an Avro record with a field for each type."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _number(value: int, out: bytearray) -> None:
 
 
 def read(records: Sequence[bytes], start: int) -> list[Any]:
-    """The values of records, each from this place on. Raises `DataError` for bytes that are none."""
+    """The values of records, each from this position on. Raises `DataError` for invalid bytes."""
     try:
         return [_checked(data, *_read(data, start)) for data in records]
     except (IndexError, struct.error):

@@ -1,4 +1,4 @@
-"""Writes Python functions line by line: the readers and writers that are made for one schema."""
+"""Generates Python functions line by line: the readers and writers of one schema."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ DEEPEST = 12
 
 
 class Code:
-    """Lines of a module of functions, each with what it needs beside built-ins bound by name.
+    """Lines of a module of functions, with the objects that they need bound by name.
 
     Everything that comes from a schema goes in through `constant` or `repr`; nothing of it becomes code.
     """
@@ -24,7 +24,7 @@ class Code:
         self._names = 0
 
     def __call__(self, *lines: str) -> None:
-        """Write lines at the present depth."""
+        """Write lines at the current depth."""
         pad = " " * self._depth
         self._lines.extend(pad + line for line in lines)
 
@@ -40,16 +40,16 @@ class Code:
 
     @property
     def depth(self) -> int:
-        """How many blocks are open."""
+        """The number of open blocks."""
         return self._depth
 
     def name(self, prefix: str) -> str:
-        """A name that nothing else has."""
+        """A unique name."""
         self._names += 1
         return f"{prefix}{self._names}"
 
     def constant(self, value: Any) -> str:
-        """The name under which this object can be used."""
+        """The name for this object."""
         name = self.name("k")
         self._constants[name] = value
         return name

@@ -53,10 +53,10 @@ class AvroConverterOptions(RegistryConverterOptions, AvroOptions):
 
 
 class AvroConverter(RegistryConverter):
-    """Converts between Avro and values with schemas; schemas are asked from and registered in a schema registry.
+    """Converts between Avro and values with schemas; schemas are read from and registered in a schema registry.
 
-    A column whose records name one schema is read in one go by a function made for that schema, into a column for each
-    field (`StructColumns`, from which Arrow columns are had without a look at single records).
+    A column whose records name one schema is read at once by a function made for that schema, into a column for each
+    field (`StructColumns`, from which Arrow columns are made without a pass over single records).
     """
 
     settings = AvroConverterOptions.definition()
@@ -172,7 +172,7 @@ class AvroConverter(RegistryConverter):
         return _Writing(id, self._writers[key])
 
     def _derived(self, schema: Schema | None) -> tuple[AvroType, str]:
-        """The Avro type that follows from a schema, and its text."""
+        """The Avro type of a schema, and its text."""
         found = self._by_schema.get(schema)
         if found is None:
             if schema is None:
@@ -192,7 +192,7 @@ def _nulls(records: Sequence[bytes], start: int) -> list[Any]:
 def _among_tombstones(
     items: Sequence[Any], framed: Callable[[bytes], Sequence[bytes | None]]
 ) -> Callable[[bytes], list[bytes | None]]:
-    """Records of the items that are there, and tombstones for the others."""
+    """Records of the present items, and tombstones for the others."""
 
     def all_framed(before: bytes) -> list[bytes | None]:
         records = iter(framed(before))

@@ -1,7 +1,6 @@
-"""The Avro schema for a schema of Connect, as Confluent's converter writes it: the same text, so that a registry
-gives it the same id.
+"""The Avro schema of a Connect schema, with the same text as Confluent's converter: a registry returns the same id.
 
-What only Connect has (names of simple types, versions, int8 and int16, parameters) stands beside in connect.*
+What only Connect has (names of simple types, versions, int8 and int16, parameters) is written beside it in connect.*
 properties, unless connect.meta.data is off.
 """
 
@@ -50,8 +49,8 @@ class FromConnect:
         """The Avro schema in JSON.
 
         Args:
-            schema: what it is for.
-            optional: whether null is a value; as the schema says where it is None.
+            schema: of Connect.
+            optional: whether null is a value; by default as the schema says.
 
         Raises:
             DataError: Avro has no name for it.
@@ -99,7 +98,7 @@ class FromConnect:
         return made["type"] if len(made) == 1 and made["type"] in _PLAIN.values() else made
 
     def _meta_data(self, schema: Schema) -> dict[str, Any]:
-        """What only Connect has, as properties."""
+        """Connect's own attributes, as properties."""
         made: dict[str, Any] = {}
         if schema.doc is not None:
             made[names.CONNECT_DOC] = schema.doc
@@ -163,7 +162,7 @@ class FromConnect:
         return {"type": "array", "items": entry}
 
     def _enum_key(self, schema: Schema) -> str | None:
-        """The parameter that makes a string an enum, where enums are written."""
+        """The parameter that marks a string as an enum, if enums are written."""
         options = self._options
         if options.generalized and names.GENERAL_ENUM in schema.parameters:
             return names.GENERAL_ENUM
@@ -233,7 +232,7 @@ class FromConnect:
 
 
 class Number:
-    """A default of type float or double, which is written as Java does."""
+    """A default of type float or double, written as Java does."""
 
     __slots__ = ("type", "value")
 
@@ -259,7 +258,7 @@ def _is_pairs(schema: Schema, options: AvroOptions) -> bool:
 
 
 def visit(node: Json, change: Callable[[Mapping[str, Any]], None]) -> None:
-    """Call `change` with every type of a schema that is an object."""
+    """Call `change` with every type of a schema that is a JSON object."""
     if isinstance(node, list):
         for each in node:
             visit(each, change)
@@ -273,7 +272,7 @@ def visit(node: Json, change: Callable[[Mapping[str, Any]], None]) -> None:
 
 
 def refuse_two_of_a_name(node: Json) -> None:
-    """Raise DataError where two types have one name and are not the same: one of them would be lost."""
+    """Raise DataError for two different types of one name: one of them would be lost."""
     found: dict[tuple[str, str], Any] = {}
 
     def look(each: Mapping[str, Any]) -> None:
@@ -288,7 +287,7 @@ def refuse_two_of_a_name(node: Json) -> None:
 
 
 def _shape(node: Json) -> Json:
-    """A type without what does not change its bytes."""
+    """A type without attributes that do not change its bytes."""
     if isinstance(node, list):
         return [_shape(each) for each in node]
     if not isinstance(node, dict):

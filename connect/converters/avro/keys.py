@@ -10,7 +10,7 @@ from connect.settings import Importance
 
 
 class AvroOptions(settings.Options):
-    """What says how schemas and values are mapped."""
+    """How schemas and values are mapped."""
 
     enhanced = settings.Boolean(
         "enhanced.avro.schema.support",

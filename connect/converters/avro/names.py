@@ -41,12 +41,12 @@ _UNNAMED: Final = re.compile(rf"{re.escape(NAMESPACE)}\.{DEFAULT_NAME}[0-9]*\Z")
 
 
 def is_unnamed(full: str) -> bool:
-    """Whether a record has its name only because Avro asks for one."""
+    """Whether a record has a name only because Avro requires one."""
     return _UNNAMED.match(full) is not None
 
 
 def scrubbed(name: str) -> str:
-    """A name with what Avro does not allow replaced: blanks, - and . by _, all else by its UTF-8 in hexadecimal."""
+    """A valid Avro name: blanks, - and . become _, other invalid characters their UTF-8 in hexadecimal."""
     if not name or re.match(r"[A-Za-z_][A-Za-z0-9_]*\Z", name):
         return name
     start = "" if re.match(r"[A-Za-z_]", name) else "x"

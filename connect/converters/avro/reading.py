@@ -1,7 +1,7 @@
-"""Reads Avro's binary form: a function made for one schema goes over a whole column of records.
+"""Reads Avro's binary form: a function made for one schema processes a whole column of records.
 
-Each value comes out as Connect has it, the fields of a record as a list each. This is half again as fast as fastavro,
-which reads record by record and knows nothing of Connect (`python -m bench.avro`), and a record that is cut off never
+Each value comes out in Connect's form, the fields of a record as a list each. This is half again as fast as fastavro,
+which reads record by record and knows nothing of Connect (`python -m bench.avro`), and a truncated record never
 takes bytes of the next. https://avro.apache.org/docs/1.12.0/specification/#binary-encoding
 """
 
@@ -35,17 +35,17 @@ _MOST_EMPTY: Final = 100_000
 
 
 def make_reader(avro: AvroType, schema: Schema, options: AvroOptions) -> Reader:
-    """The function that reads values of this type; `DataError` for bytes that are none."""
+    """The function that reads values of this type; it raises `DataError` for invalid bytes."""
     return _careful(lambda text: _Writer(avro, schema, options, text).make())
 
 
 def make_block_reader(avro: AvroType, schema: Schema, options: AvroOptions) -> BlockReader:
-    """The function that reads values that stand one behind another, as in the blocks of a container file."""
+    """The function that reads consecutive values, as in the blocks of a container file."""
     return _careful(lambda text: _Writer(avro, schema, options, text).make_for_blocks())
 
 
 def _careful(make: Callable[[str], Callable[..., Any]]) -> Callable[..., Any]:
-    """A reader that takes text as it should be, and beside it one for text that is not, made when it is needed."""
+    """A reader that expects valid text, and a second one for invalid text, made when it is needed."""
     quick = make("{}.decode()")
     careful: Callable[..., Any] | None = None
 
@@ -67,7 +67,7 @@ def _careful(make: Callable[[str], Callable[..., Any]]) -> Callable[..., Any]:
 
 
 class _Writer:
-    """Writes a reader."""
+    """Generates a reader."""
 
     def __init__(self, avro: AvroType, schema: Schema, options: AvroOptions, text: str) -> None:
         self._avro = avro
@@ -79,7 +79,7 @@ class _Writer:
         self._code = Code(_TOOLS)
 
     def make(self) -> Reader:
-        """The reader, which raises what Python raises for bytes that are not as they should be."""
+        """The reader, which raises Python's own errors for invalid bytes."""
         code = self._code
         with code.function("def read(records, start):"):
             lists = self._lists()
@@ -90,7 +90,7 @@ class _Writer:
         return code.make("read")
 
     def make_for_blocks(self) -> BlockReader:
-        """The same for values one behind another."""
+        """The same for consecutive values."""
         code = self._code
         with code.function("def read(d, p, count):"):
             lists = self._lists()
@@ -104,7 +104,7 @@ class _Writer:
         return self._avro.kind == "record" and bool(self._avro.fields)
 
     def _lists(self) -> list[str]:
-        """Write what makes the lists that values go into; their names."""
+        """Generate the lists for the values; returns their names."""
         code = self._code
         lists = [code.name("c") for _ in self._avro.fields] if self._by_fields else ["out"]
         for each in lists:
@@ -112,7 +112,7 @@ class _Writer:
         return lists
 
     def _one(self, lists: list[str]) -> None:
-        """Write what reads one value at p, and leaves p behind it."""
+        """Generate code that reads one value at p, and leaves p after it."""
         code, avro = self._code, self._avro
         if "z" in self._state:
             code("z = 0")
@@ -131,7 +131,7 @@ class _Writer:
         return f"[{', '.join(lists)}]" if self._by_fields else "out"
 
     def _value(self, avro: AvroType, schema: Schema) -> str:
-        """Write what reads a value; the expression that it is in afterwards, which is to be used once, at once."""
+        """Generate code that reads a value; returns its expression, which may be used once, at once."""
         if self._code.depth > DEEPEST:
             return self._outside(avro, schema)
         kind = avro.kind
@@ -154,7 +154,7 @@ class _Writer:
         return value
 
     def _number(self, bits: int = 64) -> None:
-        """Write what reads a number into b, still as it is on the wire."""
+        """Generate code that reads a number into b, in its encoded form."""
         code = self._code
         code("b = d[p]", "p += 1")
         with code.block("if b > 127:"):
@@ -170,7 +170,7 @@ class _Writer:
                 code("too_long()")
 
     def _length(self, end: str) -> None:
-        """Write what reads a length and where it leads to, into the name `end`."""
+        """Generate code that reads a length, and its end into the name `end`."""
         self._number()
         with self._code.block("if b & 1:"):
             self._code("negative()")
@@ -272,7 +272,7 @@ class _Writer:
         return value
 
     def _blocks(self, smallest: int, body: Callable[[], None]) -> None:
-        """Write what goes over the blocks of an array or a map; `body` writes what reads one entry."""
+        """Generate code for the blocks of an array or a map; `body` generates the code for one entry."""
         code = self._code
         with code.block("while True:"):
             self._number()
@@ -341,7 +341,7 @@ def _smallest(avro: AvroType) -> int:
 
 
 def _may_swell(avro: AvroType) -> bool:
-    """Whether there are arrays of entries that take no byte: a few bytes could say that there are millions."""
+    """Whether there are arrays of entries without bytes: a few bytes could announce millions."""
     inside = [*(field.type for field in avro.fields), *avro.branches, *([avro.items] if avro.items else [])]
     return (avro.kind == "array" and avro.items is not None and not _smallest(avro.items)) or any(
         map(_may_swell, inside)

@@ -1,4 +1,4 @@
-"""The text of an Avro schema, as Java's Avro writes it: each named type in full once, and from then on by its name."""
+"""The text of an Avro schema, as Java's Avro writes it: each named type in full once, and by its name after that."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NAMED: Final = frozenset({"record", "enum", "fixed"})
 
 
 def schema_text(schema: Json) -> str:
-    """The text of a schema whose named types have a name and a namespace, and stand in full wherever they are used."""
+    """The text of a schema whose named types have a name and a namespace, and are complete wherever they are used."""
     return _type(schema, None, set())
 
 

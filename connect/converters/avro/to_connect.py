@@ -1,9 +1,9 @@
-"""The schema that Connect has for an Avro type, as Confluent's converter has it.
+"""The Connect schema of an Avro type, as Confluent's converter has it.
 
 | Avro | Connect |
 |---|---|
 | int, long, float, double, boolean, string, bytes | INT32, INT64, FLOAT32, FLOAT64, BOOLEAN, STRING, BYTES |
-| date, time-millis, timestamp-millis, decimal | Date, Time, Timestamp, Decimal; other logical types are not looked at |
+| date, time-millis, timestamp-millis, decimal | Date, Time, Timestamp, Decimal; other logical types are ignored |
 | record, map, array | STRUCT, MAP, ARRAY; an array of MapEntry records is a MAP whose keys are not strings |
 | enum, fixed | STRING, BYTES with parameters |
 | union of null and one other | that one, optional |
@@ -48,7 +48,7 @@ class ToConnect:
     """Makes the Connect schemas of one Avro schema.
 
     Attributes:
-        schemas: the schema that was made for each type but null and those that only a union with null holds optional.
+        schemas: the schema of each type except null and those that only a union with null makes optional.
     """
 
     def __init__(self, options: AvroOptions) -> None:
@@ -61,7 +61,7 @@ class ToConnect:
 
         Args:
             avro: its type.
-            version: under its subject; a version in the schema itself comes before it.
+            version: under its subject; a version in the schema itself has precedence.
 
         Raises:
             DataError: Connect has no schema for it.
@@ -97,7 +97,7 @@ class ToConnect:
         return Schema(**attributes)
 
     def _base(self, avro: AvroType) -> dict[str, Any]:
-        """What follows from the type itself."""
+        """The schema of the type itself."""
         if avro.kind == "record":
             return self._record(avro)
         if avro.kind == "union":
@@ -171,7 +171,7 @@ class ToConnect:
     def _annotate(
         self, attributes: dict[str, Any], avro: AvroType, default: Any, doc: str | None, version: int | None
     ) -> None:
-        """Add what stands beside the type: name, version, documentation, parameters, default."""
+        """Add the type's annotations: name, version, documentation, parameters, default."""
         props, meta_data = avro.props, self._options.meta_data
         if meta_data:
             found = props.get(names.CONNECT_DOC)
@@ -201,7 +201,7 @@ class ToConnect:
             attributes["default"] = self._value(avro, schema, given)
 
     def _value(self, avro: AvroType, schema: Schema, given: Any) -> Any:
-        """A default as JSON has it, as the value that Connect has for it."""
+        """A default in JSON as Connect's value."""
         try:
             return default_value(avro, schema, given, self._options)
         except (KeyError, ValueError, TypeError, AttributeError, AssertionError) as error:

@@ -32,13 +32,13 @@ NO_DEFAULT: Final = _Missing()
 
 @dataclass(eq=False, slots=True)
 class AvroType:
-    """One type of a schema. The same object stands wherever a named type is used.
+    """One type of a schema. The same object is used wherever a named type is.
 
     Attributes:
         kind: null, boolean, int, long, float, double, bytes, string, array, map, record, enum, fixed or union.
         name: the full name of a record, enum or fixed, else None.
         doc: of a record, enum or fixed, else None.
-        props: what else stands with it, such as logicalType and connect.name.
+        props: other attributes, such as logicalType and connect.name.
         items: of an array, or the values of a map.
         fields: of a record.
         symbols: of an enum.
@@ -71,7 +71,7 @@ class AvroType:
 
     @property
     def nullable(self) -> AvroType | None:
-        """What a union of null and one other type holds beside null, else None."""
+        """The other type of a union of null and one type, else None."""
         if self.kind == "union" and len(self.branches) == 2:
             others = [branch for branch in self.branches if branch.kind != "null"]
             return others[0] if len(others) == 1 else None

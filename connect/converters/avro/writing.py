@@ -1,7 +1,7 @@
-"""Writes Avro's binary form: a function made for one pair of schemas goes over a whole column of values.
+"""Writes Avro's binary form: a function made for one pair of schemas processes a whole column of values.
 
-The pair is Connect's schema of the values and the Avro type to write, which may be another than the one that follows
-from it (use.latest.version): fields and the members of unions are matched by their names, numbers may become wider
+The pair is Connect's schema of the values and the Avro type to write, which may differ from the derived one
+(use.latest.version): fields and the members of unions are matched by their names, numbers may become wider
 ones. https://avro.apache.org/docs/1.12.0/specification/#binary-encoding
 """
 
@@ -44,10 +44,10 @@ _TAKES: Final = {
 
 
 class MadeWriter:
-    """A writer and the fields whose columns it takes.
+    """A writer and its columns.
 
     Attributes:
-        fields: of the struct, in the order in which their columns are to be given; None: the values themselves.
+        fields: of the struct, in the order of their columns; None: the values themselves.
     """
 
     def __init__(self, avro: AvroType, schema: Schema, options: AvroOptions) -> None:
@@ -81,7 +81,7 @@ class MadeWriter:
 
 
 class _Maker:
-    """Writes the code of a writer."""
+    """Generates the code of a writer."""
 
     def __init__(self, schema: Schema, options: AvroOptions) -> None:
         self._schema = schema
@@ -130,7 +130,7 @@ class _Maker:
         return found
 
     def _member(self, avro: AvroType, struct: Schema, name: str | None, value: str, constant: bytes) -> None:
-        """Write a field of a record."""
+        """Generate code for a field of a record."""
         if name is None:
             self._code(f"o += {constant!r}")
             return
@@ -143,7 +143,7 @@ class _Maker:
         self._value(avro, field.schema, value)
 
     def _value(self, avro: AvroType, schema: Schema, value: str) -> None:
-        """Write what writes a value that is in a name."""
+        """Generate code that writes the value in a name."""
         code = self._code
         if code.depth > DEEPEST:
             name = code.name("write_")
@@ -173,7 +173,7 @@ class _Maker:
                 self._simple(avro, schema, value)
 
     def _number(self, expression: str, bits: int = 64, *, length: bool = False) -> None:
-        """Write what writes a whole number (a length is never below 0)."""
+        """Generate code that writes a whole number (a length is never below 0)."""
         code = self._code
         code(f"n = {expression}")
         code("n <<= 1" if length else "n = n << 1 if n >= 0 else ~(n << 1)")
@@ -230,7 +230,7 @@ class _Maker:
                 self._number("n", length=True)
 
     def _symbols(self, schema: Schema, symbols: dict[str, int], scrub: Callable[[str], str]) -> dict[str, int]:
-        """The symbols that Connect knows under a name that Avro does not allow."""
+        """The symbols that have another name in Connect because Avro does not allow theirs."""
         found: dict[str, int] = {}
         for key in (names.ENUM, names.GENERAL_ENUM):
             written = (name[len(key) + 1 :] for name in schema.parameters if name.startswith(f"{key}."))
@@ -264,7 +264,7 @@ class _Maker:
                 self._value(avro.branches[at], schema, value)
 
     def _members(self, avro: AvroType, schema: Schema, value: str) -> None:
-        """Write a struct of which one field is set."""
+        """Generate code for a struct of which one field is set."""
         code = self._code
         scrub = names.scrubbed if self._options.scrub else str
         by_name = dict(union_members(avro, self._options))
@@ -284,7 +284,7 @@ class _Maker:
             code("no_branch()" if null is None else f"a({2 * null})")
 
     def _branch(self, avro: AvroType, schema: Schema) -> int:
-        """The branch for values of a schema that is not a union: one that fits exactly before one that may."""
+        """The branch for values of a schema that is not a union: an exact match before a possible one."""
         for exactly in (True, False):
             for at, branch in enumerate(avro.branches):
                 if branch.kind == "null" or schema.type not in _TAKES[branch.kind]:
@@ -414,7 +414,7 @@ def _as_list(value: Any) -> Any:
 
 
 def _float32(value: float) -> float:
-    """A float that fits 32 bits; what is beyond becomes infinite, as a cast does in Java."""
+    """A float in 32 bits; a larger one becomes infinite, as a cast does in Java."""
     try:
         _FLOAT.pack(value)
     except OverflowError:

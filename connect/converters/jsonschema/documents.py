@@ -1,6 +1,6 @@
 """JSON Schemas that refer to each other: what a `$ref` means.
 
-A schema is a node (what was parsed) within a document. References of the registry are documents under the names by
+A schema is a node (parsed JSON) within a document. References of the registry are documents with the names by
 which they are referred to; a document's own `$id`, and those within it, are names as well.
 """
 
@@ -18,7 +18,7 @@ _DEEPEST: Final = 100
 
 
 class Node(NamedTuple):
-    """A schema and where it is.
+    """A schema and its position.
 
     Attributes:
         schema: a dict, or true or false.
@@ -91,7 +91,7 @@ def _parsed(text: str, what: str) -> Any:
 
 
 def _base_of(schema: Any, base: str) -> str:
-    """What references within a schema are relative to: its own address, if it has one."""
+    """The base of references within a schema: its own address, if it has one."""
     own = schema.get("$id") if isinstance(schema, dict) else None
     if not isinstance(own, str) or own.startswith("#"):
         return base
@@ -99,7 +99,7 @@ def _base_of(schema: Any, base: str) -> str:
 
 
 def _within(node: Node, depth: int) -> Iterator[Node]:
-    """The schemas within this one that have an address, itself too."""
+    """The schemas with an address within this one, itself included."""
     if depth > _DEEPEST:
         return
     if isinstance(node.schema, dict):

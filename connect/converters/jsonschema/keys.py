@@ -20,7 +20,7 @@ class JsonSchemaOptions(
     settings.Options,
     without_effect={"ignore.modern.dialects": settings.WithoutEffect("all dialects are read alike", unless=("false",))},
 ):
-    """What says how schemas and values are mapped."""
+    """How schemas and values are mapped."""
 
     generalized_sum_types = settings.Boolean(
         "generalized.sum.type.support",

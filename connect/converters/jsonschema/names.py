@@ -1,4 +1,4 @@
-"""Names that JSON Schemas and Connect schemas are joined by, as Confluent's converter has them."""
+"""Names that connect JSON Schemas with Connect schemas, as Confluent's converter has them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ NUMBERS: Final[dict[str, Schema]] = {
 
 
 def is_union(schema: Schema) -> bool:
-    """Whether a struct stands for one of several types: the one whose field is set."""
+    """Whether a struct stands for one of several types: that of the field that is set."""
     return schema.type is Type.STRUCT and (schema.name == ONE_OF or GENERALIZED_UNION in schema.parameters)
 
 
@@ -46,7 +46,7 @@ def as_object(map_schema: Schema) -> bool:
 
 
 def in_java_order(names: list[str]) -> list[str]:
-    """The names in the order in which Java's HashMap gives them: that of properties in schemas that Java wrote."""
+    """The names in the order of Java's HashMap: that of properties in schemas that Java wrote."""
     size = 16
     while len(names) > size * 3 // 4:
         size *= 2

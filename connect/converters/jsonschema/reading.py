@@ -1,4 +1,4 @@
-"""Values of JSON by a Connect schema that a JSON Schema gave: as JsonConverter reads it, but for three things.
+"""Values of JSON by a Connect schema of a JSON Schema: as JsonConverter reads it, except for three things.
 
 Properties may be missing; a map whose keys are not strings is an array of objects of key and value; a union is a struct
 of which the field is set that fits the value.
@@ -37,7 +37,7 @@ class SchemaDecoder(Decoder):
         ]
 
     def _field(self, name: str, schema: Schema, column: Column) -> Column:
-        """A property's values. One that is missing has the default, else null, even where it is not optional."""
+        """A property's values. A missing one has the default, else null, even where it is not optional."""
         if _MISSING_KIND not in set(map(type, column)):
             return self._inner(name, schema, column, False)
         present = iter(self._inner(name, schema, [node for node in column if node is not MISSING], False))
@@ -81,7 +81,7 @@ class SchemaDecoder(Decoder):
 
 
 def _member(schema: Schema, node: Any) -> int:
-    """Which field of a union a value is: the first simple one of its type, else the struct with most of its names."""
+    """The field of a union for a value: the first simple one of its type, else the struct with most of its names."""
     best, most = -1, 0
     for field in schema.fields:
         if _is_of_type(field.schema.type, node):
@@ -117,7 +117,7 @@ def _is_of_type(kind: Type, node: Any) -> bool:
 
 
 def _matching(schema: Schema, node: Any) -> int:
-    """How many names a struct and an object share, those within them too."""
+    """The number of names that a struct and an object share, nested ones included."""
     if schema.type is not Type.STRUCT or type(node) is not dict:
         return 0
     shared = [field for field in schema.fields if field.name in node]

@@ -1,4 +1,4 @@
-"""The JSON Schema of a Connect schema, as Confluent's converter writes it, to the order of its keywords."""
+"""The JSON Schema of a Connect schema, as Confluent's converter writes it, including the order of its keywords."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class _Mapping:
         Args:
             schema: which one.
             index: of the field whose schema it is.
-            optional: whether it allows null; None for what the schema says.
+            optional: whether it allows null; by default as the schema says.
         """
         optional = schema.optional if optional is None else optional
         own = {} if index is None else {names.CONNECT_INDEX: index}

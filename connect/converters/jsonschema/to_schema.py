@@ -1,7 +1,8 @@
 """The Connect schema of a JSON Schema.
 
-What a JSON Schema says of values beyond their type (lengths, patterns, ranges) has no place in a Connect schema. The
-names of Connect's types come in keywords of their own; see `names`.
+A Connect schema has no constraints of values beyond their type (lengths, patterns, ranges). The names of Connect's
+types
+are in keywords of their own; see `names`.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def schema_of(
         version: of the schema under its subject, None if that is not known.
 
     Raises:
-        DataError: it has none: it says no type, or refers to itself.
+        DataError: it has none: it has no type, or refers to itself.
     """
     return _Mapping(documents, options, value_of).schema(documents.root, version=version)
 
@@ -59,7 +60,7 @@ class _Mapping:
 
         Args:
             node: which one.
-            version: for it, where it does not say one.
+            version: its default.
             optional: whether it is optional in any case.
         """
         node = self._dereferenced(node)
@@ -91,7 +92,7 @@ class _Mapping:
     # Several types.
 
     def _alternatives(self, node: Node) -> list[Node] | None:
-        """The schemas of which a value has one; None where there are no several."""
+        """The schemas of which a value has one; None if there is only one."""
         schema = node.schema
         if not isinstance(schema, dict) or ("properties" in schema and not isinstance(schema.get("type"), list)):
             return None  # what a struct's properties allow beside each other is none of Connect's
@@ -124,7 +125,7 @@ class _Mapping:
         return self._attributes(node, union, version, optional)
 
     def _all_of(self, node: Node, version: int | None, optional: bool) -> Schema:
-        """All of several schemas: their properties together, or the one of them that says most of the type."""
+        """The conjunction of several schemas: their properties together, or the one with the most specific type."""
         beside = {key: value for key, value in node.schema.items() if key != "allOf"}
         parts = [node.inner(each) for each in node.schema["allOf"]]
         if "type" in beside or any(key in beside for key in (*_OF_OBJECTS, *_OF_ARRAYS)):
@@ -227,7 +228,7 @@ class _Mapping:
         return self.schema(node, optional=self._options.optional_for_non_required and not required)
 
     def _attributes(self, node: Node, schema: Schema, version: int | None, optional: bool) -> Schema:
-        """The schema with what the node says of it beside its type."""
+        """The schema with the node's attributes beside its type."""
         said = node.schema if isinstance(node.schema, dict) else {}
         changes: dict[str, Any] = {}
         if schema.name is None and isinstance(said.get("title"), str):

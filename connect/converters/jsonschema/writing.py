@@ -1,4 +1,4 @@
-"""Values as JSON that fits their JSON Schema: as JsonConverter writes it, but for unions, entries of maps and nulls."""
+"""Values as JSON for their JSON Schema: as JsonConverter writes it, except for unions, entries of maps and nulls."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from connect.errors import DataError
 
 
 class SchemaPreparer(Preparer):
-    """Replaces what the encoder would write in another way than Confluent's converter."""
+    """Replaces what the encoder would write differently from Confluent's converter."""
 
     def __init__(self, options: JsonSchemaOptions) -> None:
         super().__init__(decimal_numeric=options.decimal_numeric, replace_null=not options.ignore_default)
@@ -57,7 +57,7 @@ class SchemaPreparer(Preparer):
         ]
 
     def _unions(self, schema: Schema, values: Column) -> Column:
-        """Of each union what the field holds that is set."""
+        """The value of the set field of each union."""
         written: list[Any] = [None] * len(values)
         groups: dict[str, list[int]] = {}
         for row, value in enumerate(values):

@@ -125,7 +125,7 @@ class ProtobufConverter(RegistryConverter):
         return _Plan(id_, used, indexes.write(at), Writer(schema, message, self._options))
 
     def _is_old(self, topic: str, schema: Schema, plan: _Plan) -> bool:
-        """Whether the subject has got a newer version, where the latest one is to be used."""
+        """Whether the subject has a newer version, where the latest one should be used."""
         if self._auto_register or not self._use_latest or self._use_id >= 0:
             return False
         subject = self._subjects.of(topic, proto_of(schema, self._options)[1])

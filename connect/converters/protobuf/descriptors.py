@@ -1,8 +1,8 @@
-"""The text of a .proto file, as a registry holds it, to descriptors and message classes at run time.
+"""Compiles the text of a .proto file, as a registry stores it, to descriptors and message classes at run time.
 
-protoc does it, called within the process (grpcio-tools): what it takes is Protobuf, in every syntax and edition, and
-it needs half a millisecond. Parsers in Python leave it to their user to resolve names, options and map entries; the
-other protoc in a wheel, protoxy, holds protobuf back at version 5.
+protoc does it, called within the process (grpcio-tools): it accepts every syntax and edition of Protobuf, and
+needs half a millisecond. Parsers in Python leave it to their user to resolve names, options and map entries; the
+other protoc in a wheel, protoxy, limits protobuf to version 5.
 """
 
 from __future__ import annotations
@@ -89,10 +89,10 @@ _SYNTAX: Final = re.compile(r"\b(?:syntax|edition)\s*=\s*[\"']")
 
 
 class ProtoFile:
-    """A .proto file with all that it imports, in a pool of its own.
+    """A .proto file with all its imports, in a pool of its own.
 
     Args:
-        files: the file itself comes last, and each after those it imports.
+        files: the file itself is the last, and each follows its imports.
 
     Attributes:
         proto: the file's own descriptor.
@@ -139,7 +139,7 @@ class ProtoFile:
         return ".".join(names)
 
     def indexes_of(self, full_name: str) -> tuple[int, ...]:
-        """Where the message of this full name stands; see `name_at`. KeyError if it is not in the file."""
+        """The indexes of the message of this full name; see `name_at`. KeyError if it is not in the file."""
         package = f"{self.proto.package}." if self.proto.package else ""
         if not full_name.startswith(package):
             raise KeyError(full_name)
@@ -155,14 +155,14 @@ class ProtoFile:
 
 
 def parse(text: str, references: Mapping[str, str] | None = None) -> ProtoFile:
-    """The file of this text.
+    """Compile a file.
 
     Args:
         text: in the language of .proto files, or a FileDescriptorProto in base64 (as some clients register it).
         references: the texts of imported files, by the names by which they are imported.
 
     Raises:
-        DataError: it is not a valid schema, or imports what is not there.
+        DataError: it is not a valid schema, or an import is missing.
     """
     with tempfile.TemporaryDirectory(prefix="connect-proto-") as made:
         folder = Path(made)
@@ -181,7 +181,7 @@ def parse(text: str, references: Mapping[str, str] | None = None) -> ProtoFile:
 
 
 def _compile(folder: Path, name: str) -> list[Any]:
-    """The descriptors of a file and of all it imports, those first."""
+    """The descriptors of a file and of all its imports, those first."""
     google_types = Path(next(iter(google.type.__path__))).parents[1]
     paths = [folder / "given", folder / "known", Path(grpc_tools.__file__).parent / "_proto", google_types]
     paths = [path for path in paths if path.is_dir()]
@@ -198,7 +198,7 @@ def _compile(folder: Path, name: str) -> list[Any]:
 
 
 def _from_serialized(folder: Path, serialized: dict[str, Any]) -> list[Any]:
-    """As `_compile`, where some files are descriptors already. What they import and is text is compiled."""
+    """As `_compile`, where some files are already descriptors. Their imports that are text are compiled."""
     files: dict[str, Any] = {}
 
     def add(name: str) -> None:
@@ -220,7 +220,7 @@ def _from_serialized(folder: Path, serialized: dict[str, Any]) -> list[Any]:
 
 
 def _serialized(text: str) -> Any:
-    """The descriptor that a text in base64 holds; None for the language of .proto files."""
+    """The descriptor in a text in base64; None for the language of .proto files."""
     if ";" in text or "{" in text:
         return None
     try:
@@ -230,7 +230,7 @@ def _serialized(text: str) -> Any:
 
 
 def _as_protoc_asks(text: str) -> str:
-    """The text with the import of an option that it uses, and with its syntax: proto2 where it says none."""
+    """The text with the import of an option that it uses, and with its syntax: proto2 by default."""
     if not _SYNTAX.search(text):
         text = f'syntax = "proto2"; {text}'
     if _META_OPTION.search(text) and not _META_IMPORT.search(text):
@@ -264,7 +264,7 @@ _AT_ROOT: Final = re.compile(rf"^{re.escape(_ROOT)}:(\d+):(\d+) ")
 
 
 def _one_line(error: Exception) -> str:
-    """What protoc says, in one line; it counts lines and columns from 0."""
+    """The error of protoc, in one line; protoc counts lines and columns from 0."""
     try:
         words = str(error)
     except UnicodeDecodeError:  # it knows only ASCII, and repeats what it was given

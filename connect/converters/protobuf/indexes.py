@@ -1,4 +1,4 @@
-"""Which message of its schema a record is: the indexes before a message, as zigzag varints, their number first.
+"""Which message of its schema a record is: the indexes before a message, as zigzag varints, preceded by their number.
 
 The first message of a file, [0], is the single byte 0.
 https://docs.confluent.io/platform/current/schema-registry/fundamentals/serdes-develop/index.html#wire-format
@@ -15,17 +15,17 @@ _DEEPEST: Final = 100
 
 
 def write(indexes: tuple[int, ...]) -> bytes:
-    """The indexes as they stand before a message."""
+    """The encoded indexes before a message."""
     if indexes == FIRST:
         return b"\0"
     return b"".join(map(_varint, (len(indexes), *indexes)))
 
 
 def read(data: bytes, start: int) -> tuple[tuple[int, ...], int]:
-    """The indexes at this place, and where the message begins.
+    """The indexes at this position, and where the message begins.
 
     Raises:
-        DataError: there are none.
+        DataError: they are invalid.
     """
     count, at = _read_varint(data, start)
     if count == 0:

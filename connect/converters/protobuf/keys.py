@@ -10,7 +10,7 @@ from connect.settings import Importance
 
 
 class ProtobufOptions(settings.Options):
-    """What says how schemas and values are mapped."""
+    """How schemas and values are mapped."""
 
     generalized_sum_types = settings.Boolean(
         "generalized.sum.type.support",

@@ -1,4 +1,4 @@
-"""Names that Protobuf schemas and Connect schemas are joined by: Confluent's parameters, Google's types."""
+"""Names that connect Protobuf schemas with Connect schemas: Confluent's parameters, Google's types."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ _PLAIN: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 
 def map_field(entry: str) -> str:
-    """The name of the field that entries of this name are of: com.acme.OrderLinesEntry is com.acme.order_lines."""
+    """The name of the map field of entries of this name: com.acme.OrderLinesEntry is com.acme.order_lines."""
     package, _, name = entry.rpartition(".")
     name = name.removesuffix(ENTRY)
     name = name[:1].lower() + re.sub("[A-Z]", lambda capital: "_" + capital[0].lower(), name[1:])
@@ -80,7 +80,7 @@ def map_entry(field: str) -> str:
 
 
 def scrubbed(name: str) -> str:
-    """The name with what Protobuf does not take in names replaced by underscores, as Confluent's converter does it."""
+    """A valid Protobuf name: other characters become underscores, as in Confluent's converter."""
     if not name or _PLAIN.fullmatch(name):
         return name
     encoded = quote_plus(name, safe="*-._", errors="replace")

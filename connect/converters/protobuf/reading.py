@@ -72,7 +72,7 @@ class Reader:
         """The values of serialized messages.
 
         Raises:
-            DataError: what is no such message, or holds what the schema's type cannot (31 February).
+            DataError: for an invalid message, or a value that the schema's type cannot hold (31 February).
         """
         try:
             messages = list(map(self._parse, data))
@@ -140,7 +140,7 @@ class _Structs:
 
 
 def _column(field: FieldDescriptor, schema: Schema, options: ProtobufOptions) -> Change:
-    """What reads one field of messages."""
+    """A function that reads one field of messages."""
     get = attrgetter(field.name)
     if is_map(field):
         return _maps(field, get, schema, options)
@@ -235,7 +235,7 @@ def _union(oneof: str, members: Sequence[tuple[str, Change | None]]) -> Change:
 
 
 def _change(field: FieldDescriptor, schema: Schema, options: ProtobufOptions) -> Change | None:
-    """What makes values of the schema of what messages hold in a field; None where that is the same."""
+    """A function that converts a field of messages to the schema's values; None where they are the same."""
     if field.type == _F.TYPE_ENUM:
         return _enum_names(enum_of(field)) if schema.type is Type.STRING else None
     if field.type == _F.TYPE_MESSAGE:
@@ -256,7 +256,7 @@ def _change(field: FieldDescriptor, schema: Schema, options: ProtobufOptions) ->
 
 
 def _texts(values: list[Any]) -> list[Any]:
-    """Texts, where the parser leaves those as bytes that are not UTF-8."""
+    """Texts, where the parser returns bytes for those that are not UTF-8."""
     return (
         [utf8_text(each) if type(each) is bytes else each for each in values] if bytes in map(type, values) else values
     )
@@ -272,7 +272,7 @@ def _wrapped(descriptor: Descriptor) -> Change:
 
 
 def _wrapping(bits: int) -> Change:
-    """Numbers beyond what Java's type holds wrap, as there."""
+    """Numbers beyond the range of Java's type wrap, as there."""
     high = 1 << (bits - 1)
 
     def change(numbers: list[Any]) -> list[Any]:

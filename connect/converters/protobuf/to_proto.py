@@ -1,7 +1,7 @@
 """The .proto text of a Connect schema, as Confluent's converter writes it.
 
 A struct is a message, within the message whose field it is; maps are repeated entries of key and value, which is how
-Protobuf writes maps. What has no name is ConnectDefault1, ConnectDefault2 and so on.
+Protobuf writes maps. Schemas without a name are ConnectDefault1, ConnectDefault2 and so on.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _UNSIGNED_WRAPPERS: Final = {
 
 
 def proto_of(schema: Schema, options: ProtobufOptions) -> tuple[str, str]:
-    """The text of a file, and the full name of the message in it that records of this schema are.
+    """The text of a file, and the full name of the message in it for records of this schema.
 
     Raises:
         DataError: records of this schema cannot be messages.
@@ -66,7 +66,7 @@ def is_union(schema: Schema) -> bool:
 
 
 def enum_prefix(schema: Schema) -> str | None:
-    """By what the parameters of an enum begin; None for what is none."""
+    """The prefix of the parameters of an enum; None for other schemas."""
     if schema.type is Type.STRING and names.GENERALIZED_ENUM in schema.parameters:
         return names.GENERALIZED_ENUM
     if schema.type in (Type.STRING, Type.INT8, Type.INT16, Type.INT32) and names.ENUM in schema.parameters:
@@ -75,7 +75,7 @@ def enum_prefix(schema: Schema) -> str | None:
 
 
 class _Message:
-    """A message as it is put together: what its text has, one thing after another."""
+    """A message that is being composed: its elements in order."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -149,7 +149,7 @@ class _File:
         *,
         of_entry: bool = False,
     ) -> None:
-        """Add a field and what its type needs; to the oneof, where it is a member of one.
+        """Add a field and the types that it needs; to the oneof, where it is a member of one.
 
         Members of oneofs and fields of entries have no label optional.
         """

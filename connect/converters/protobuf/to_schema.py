@@ -1,6 +1,6 @@
 """The Connect schema of a Protobuf message.
 
-What Protobuf knows and Connect does not is kept in parameters: the number of a field, the kind of an integer, the
+What Protobuf has and Connect does not is kept in parameters: the number of a field, the kind of an integer, the
 values of an enum. Written back, they give the same message.
 """
 
@@ -68,7 +68,7 @@ def schema_of(descriptor: Descriptor, options: ProtobufOptions, version: int | N
         version: of the schema under its subject, None if that is not known.
 
     Raises:
-        DataError: it has no schema, such as a message that holds itself.
+        DataError: it has no schema, such as a message that contains itself.
     """
     schema = None
     if options.wrapper_for_raw_primitives:
@@ -208,13 +208,13 @@ def _is_wrapper(field: FieldDescriptor) -> bool:
 
 
 def message_of(field: FieldDescriptor) -> Descriptor:
-    """The message that a field of such a type holds."""
+    """The message type of a field."""
     assert field.message_type is not None
     return field.message_type
 
 
 def enum_of(field: FieldDescriptor) -> EnumDescriptor:
-    """The enum that a field of such a type holds."""
+    """The enum type of a field."""
     assert field.enum_type is not None
     return field.enum_type
 
@@ -274,7 +274,7 @@ def has_optional_keyword(field: FieldDescriptor) -> bool:
 
 
 def union_field_name(oneof: OneofDescriptor, options: ProtobufOptions) -> str:
-    """The name of the field that a oneof is."""
+    """The name of the field for a oneof."""
     return f"{oneof.name}_{oneof.index}" if options.index_for_unions else str(oneof.name)
 
 
@@ -286,7 +286,7 @@ def field_params(field: FieldDescriptor) -> dict[str, str]:
 
 @cache
 def _meta_class() -> Any:
-    """A message that has of FieldOptions only that option."""
+    """A message that has only that option of FieldOptions."""
     from connect.converters.protobuf.descriptors import parse
 
     text = 'syntax = "proto3"; import "confluent/meta.proto"; message Options { confluent.Meta field_meta = 1088; }'

@@ -1,4 +1,4 @@
-"""Values as Protobuf messages, a column at a time: what a plan makes of them goes to the message's constructor."""
+"""Values as Protobuf messages, a column at a time: a plan makes the arguments of the message's constructor."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _UNSIGNED: Final = {
 class Writer:
     """Writes values of one schema as messages of one class.
 
-    Fields are found by their names; what the message has no field for is left out.
+    Fields are matched by their names; those that the message does not have are left out.
 
     Raises:
-        DataError: a field of the message is of another type than that of the schema.
+        DataError: a field of the message has another type than that of the schema.
     """
 
     def __init__(self, schema: Schema, message: type[Message], options: ProtobufOptions) -> None:
@@ -76,7 +76,7 @@ class Writer:
             raise DataError(self._which(row, error)) from None
 
     def _which(self, row: dict[str, Any], error: Exception) -> str:
-        """The field that is at fault, which protobuf does not say."""
+        """The field at fault, which protobuf does not name."""
         for name, item in row.items():
             try:
                 self._class(**{name: item})
@@ -114,7 +114,7 @@ class _Structs:
         return self.rows(columns, len(structs))
 
     def rows(self, columns: Sequence[list[Any]], length: int) -> list[dict[str, Any]]:
-        """The arguments for structs that are held by columns."""
+        """The arguments for structs in columns."""
         made: dict[str, list[Any]] = {}
         for field, step, column in zip(self._schema.fields, self._steps, columns, strict=True):
             try:
@@ -173,7 +173,7 @@ def _where_present(change: Change, column: list[Any]) -> list[Any]:
 
 
 def _field_change(field: FieldDescriptor, schema: Schema, options: ProtobufOptions) -> Change | None:
-    """What makes arguments of the values of a field, repeated or not; None where they are the same."""
+    """A function that makes arguments of the values of a field, repeated or not; None where they are the same."""
     if schema.type is Type.MAP:
         if not _takes_entries(field):
             raise DataError(f"a map cannot be written to the field {field.full_name}.")
@@ -203,7 +203,7 @@ def _field_change(field: FieldDescriptor, schema: Schema, options: ProtobufOptio
 
 
 def _takes_entries(field: FieldDescriptor) -> bool:
-    """Whether the field is a map, or what a map of arrays or maps is written to: entries that repeat their value."""
+    """Whether the field is a map, or how a map of arrays or maps is written: entries that repeat their value."""
     if not is_repeated(field) or field.message_type is None:
         return False
     return [each.name for each in field.message_type.fields] == ["key", "value"]
@@ -236,7 +236,7 @@ def _maps(field: FieldDescriptor, schema: Schema, options: ProtobufOptions) -> C
 
 
 def _change(field: FieldDescriptor, schema: Schema, options: ProtobufOptions) -> Change | None:
-    """What makes arguments of single values of a schema; None where they are the same."""
+    """A function that makes arguments of single values of a schema; None where they are the same."""
     if field.type == _F.TYPE_ENUM:
         return _enum_numbers(enum_of(field), schema)
     if field.type == _F.TYPE_MESSAGE:

@@ -1,9 +1,9 @@
-"""What converters share that keep their schemas in a registry: Confluent's REST interface, its settings and its frame.
+"""What converters with a schema registry share: Confluent's REST interface, its settings and its frame.
 
 - `keys`: the settings, under Confluent's names and defaults.
-- `client`: asks the registry; `http`: sends the requests.
+- `client`: the registry's operations; `http`: sends the requests.
 - `subjects`: under which subject a schema is registered.
-- `wire`: how a record says which schema it has, in its first bytes or in a header.
+- `wire`: how a record names its schema, in its first bytes or in a header.
 """
 
 from connect.converters.registry.client import (

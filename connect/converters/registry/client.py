@@ -1,7 +1,7 @@
-"""RegistryClient: what converters ask a schema registry, by Confluent's REST interface, and remember.
+"""RegistryClient: the operations of a schema registry that converters need, by Confluent's REST interface, cached.
 
 https://docs.confluent.io/platform/current/schema-registry/develop/api.html. Apicurio (`/apis/ccompat/v7`),
-Karapace and Redpanda speak it too.
+Karapace and Redpanda have it too.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ PROTOBUF: Final = "PROTOBUF"
 
 
 class Reference(NamedTuple):
-    """What a schema uses of another one.
+    """A schema's reference to another one.
 
     Attributes:
-        name: by which the schema speaks of it: a full name in Avro, a file in Protobuf, a URL in JSON Schema.
+        name: of the reference: a full name in Avro, a file in Protobuf, a URL in JSON Schema.
         subject, version: where it is registered.
     """
 
@@ -50,12 +50,12 @@ class Reference(NamedTuple):
 
 @dataclass(frozen=True)
 class RegistrySchema:
-    """A schema as the registry holds it.
+    """A schema as the registry stores it.
 
     Attributes:
         type: AVRO, PROTOBUF or JSON.
         text: the schema itself.
-        references: what it uses of others, only those it names itself.
+        references: to others, only its direct ones.
     """
 
     type: str
@@ -64,7 +64,7 @@ class RegistrySchema:
 
 
 class SchemaId(NamedTuple):
-    """How records name a schema: by a number of one registry, or by an identifier of all (None where it has none)."""
+    """How records name a schema: by a number of one registry, or by a global identifier (None where it has none)."""
 
     number: int
     guid: str | None = None
@@ -79,16 +79,16 @@ class Version(NamedTuple):
 
 
 class RegistryClient:
-    """Asks the registry, once for each thing. Called from one thread.
+    """Asks the registry, once for each schema. For one thread.
 
     Every method raises `RegistryUnavailable` while the registry does not answer, `RegistryNotFound` for what it does
-    not have, `RegistryRefused` for what it does not take, and `ConfigError` where login, TLS or address are wrong.
+    not have, `RegistryRefused` for what it refuses, and `ConfigError` where login, TLS or address are wrong.
 
     Args:
         http: sends the requests.
-        size: how many schemas are remembered.
-        latest_for: seconds after which the latest version of a subject is asked for again; below 0 never.
-        schema_format: of schemas that are read (`resolved`, `serialized`), where the registry knows such.
+        size: how many schemas are cached.
+        latest_for: seconds after which the latest version of a subject is read again; below 0 never.
+        schema_format: of schemas that are read (`resolved`, `serialized`), where the registry supports it.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class RegistryClient:
         return found
 
     def schema(self, id: int | str, subject: str | None = None) -> RegistrySchema:  # noqa: A002 - as records name it
-        """The schema that a record names by a number or by an identifier."""
+        """The schema that a record names, by a number or by an identifier."""
         return self.schema_by_id(id, subject) if isinstance(id, int) else self.schema_by_guid(id)
 
     def register(self, subject: str, schema: RegistrySchema, *, normalize: bool = False) -> SchemaId:
@@ -135,7 +135,7 @@ class RegistryClient:
     def lookup(
         self, subject: str, schema: RegistrySchema, *, normalize: bool = False, deleted: bool = False
     ) -> Version:
-        """This schema as it stands under the subject. `deleted` finds it there also after it was deleted softly."""
+        """The registration of this schema under the subject. `deleted` finds it there also after a soft deletion."""
         key = (subject, schema, normalize, deleted)
         found = self._found.get(key)
         if found is None:
@@ -153,7 +153,7 @@ class RegistryClient:
         return found
 
     def version(self, subject: str, version: int) -> Version:
-        """This version of a subject; a reference may name one that was deleted softly."""
+        """This version of a subject; a reference may name a softly deleted one."""
         found = self._versions.get((subject, version))
         if found is None:
             answer = self._http.get(f"/subjects/{_quoted(subject)}/versions/{version}?deleted=true")
@@ -161,7 +161,7 @@ class RegistryClient:
         return found
 
     def referenced(self, schema: RegistrySchema) -> dict[str, RegistrySchema]:
-        """All that a schema uses, and what that uses, by name. What is used stands before what uses it."""
+        """All direct and indirect references of a schema, by name. A referenced schema precedes those that use it."""
         found: dict[str, RegistrySchema] = {}
         self._collect(schema.references, found, ())
         return found
@@ -208,7 +208,7 @@ def _schema(answer: Any) -> RegistrySchema:
 
 
 def _refuse_rules(rules: Mapping[str, Any]) -> None:
-    """Rules such as encryption must not be passed over: values would be written in clear, or read encrypted."""
+    """Refuse rules such as encryption: ignoring them would write values in clear text, or read encrypted ones."""
     for kind in ("domainRules", "encodingRules"):
         for rule in rules.get(kind) or ():
             if not rule.get("disabled"):

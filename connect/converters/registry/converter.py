@@ -1,4 +1,4 @@
-"""What the converters of Avro, Protobuf and JSON Schema have in common: a batch is read by schemas.
+"""What the converters of Avro, Protobuf and JSON Schema share: a batch is read by schemas.
 
 reading: record -> id of its schema -> group of records with one schema -> `_read`
 writing: rows of one schema -> `_write` -> id of that schema before each value, or in a header
@@ -41,19 +41,20 @@ class Written(NamedTuple):
 class RegistryConverter(Converter):
     """A converter whose schemas are in a registry.
 
-    An heir says in `_read` what values records of one schema have, and in `_write` what bytes values of one schema are.
-    Both raise `DataError` for a record or value they cannot take; a failed batch is run again in halves.
+    A derived class implements `_read` and `_write` for records and values of one schema. Both raise `DataError` for a
+    record
+    or value that they refuse; a failed batch is repeated in halves.
 
     Attributes:
         schema_type: of the registry: AVRO, PROTOBUF or JSON.
-        says_where: whether its errors say of which topic's key or value they are.
+        says_where: whether its errors name the topic and key or value.
     """
 
     schema_type: str
     says_where: ClassVar[bool] = True
 
     def _use_registry(self, options: RegistryConverterOptions, *, is_key: bool) -> None:
-        """Take what all have in common. An heir calls it in `configure`."""
+        """Read the common settings. A derived class calls it in `configure`."""
         self._side = "key" if is_key else "value"
         self._registry = options.client()
         self._wire = options.wire(is_key=is_key)
@@ -176,7 +177,7 @@ class RegistryConverter(Converter):
     def _from_connect(
         self, topics: Column[str], values: Values
     ) -> tuple[list[bytes | None], dict[int, tuple[str, bytes]]]:
-        """What is written, and the header with the schema's id for each row that gets one."""
+        """The written values, and the header with the schema's id for each row that gets one."""
         written: list[bytes | None] = [None] * len(values)
         own: dict[int, tuple[str, bytes]] = {}
         for rows, part in values.groups():
@@ -202,11 +203,11 @@ class RegistryConverter(Converter):
         return written, own
 
     def _registered(self, topic: str, schema: RegistrySchema, record: str | None) -> tuple[SchemaId, RegistrySchema]:
-        """The id that records of this schema get, and the schema that has it: another one where the settings say so.
+        """The id for records of this schema, and the schema of that id: another one where the settings say so.
 
         Raises:
-            RegistryNotFound: it is not registered, and the settings say that it has to be.
-            RegistryRefused: the registry does not take it, such as one that is not compatible.
+            RegistryNotFound: it is not registered, and the settings require that.
+            RegistryRefused: the registry refuses it, such as one that is not compatible.
         """
         subject = self._subjects.of(topic, record)
         if self._auto_register:
@@ -228,7 +229,7 @@ class RegistryConverter(Converter):
 
 
 def _by_topic(topics: Column[str], rows: Sequence[int]) -> Mapping[str, Sequence[int]]:
-    """For each topic, where in `rows` its rows are."""
+    """The positions in `rows` of each topic's rows."""
     if topics.constant and rows:
         return {topics[0]: range(len(rows))}
     found: dict[str, list[int]] = {}

@@ -1,8 +1,8 @@
-"""Requests to a schema registry: over several addresses, tried again where that may help, with a login and TLS.
+"""Requests to a schema registry: over several addresses, retried where that may help, with a login and TLS.
 
 Python's own HTTP and not confluent_kafka.schema_registry: that client costs each task's process 20 MB and 0.12 s
-(httpx, authlib), this one 1.5 MB and 0.01 s; it takes no JKS and no PKCS#12 stores, and on a dead address it waits out
-all its pauses before it turns to the next one. A schema is asked for once, so a connection for each request will do.
+(httpx, authlib), this one 1.5 MB and 0.01 s; it supports no JKS and no PKCS#12 stores, and on a dead address it waits
+through all its pauses before it tries the next one. A schema is read once, so a connection for each request is enough.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ _HOLD_OFF_S: Final = 0.2
 
 
 class RegistryHttp:
-    """Sends requests to the first address that answers. Called from one thread.
+    """Sends requests to the first address that answers. For one thread.
 
     Args:
-        urls: the registry's addresses; one that answered is asked first the next time. A user and password in an
+        urls: the registry's addresses; one that answered is tried first the next time. A user and password in an
             address are its login, unless `headers` has one.
         headers: sent with each request, such as Authorization.
         tls: for https.
-        proxy: `http://host:port`; None for what this machine's variables (https_proxy, no_proxy) say.
-        timeout: seconds to wait for an answer.
+        proxy: `http://host:port`; by default that of this machine's variables (https_proxy, no_proxy).
+        timeout: seconds to wait for a response.
         retries: how often all addresses are tried again when none answers.
-        first_wait, longest_wait: seconds before the first of those, doubled each time, and at most.
+        first_wait, longest_wait: seconds before the first retry, doubled each time, and at most.
     """
 
     def __init__(
@@ -64,20 +64,20 @@ class RegistryHttp:
         self._down: tuple[float, str] = (0.0, "")
 
     def get(self, path: str) -> Any:
-        """The answer to a GET, from JSON. Raises as `_send`."""
+        """The response to a GET, from JSON. Raises as `_send`."""
         return self._send("GET", path, None)
 
     def post(self, path: str, body: Any) -> Any:
-        """The answer to a POST of JSON, from JSON. Raises as `_send`."""
+        """The response to a POST of JSON, from JSON. Raises as `_send`."""
         return self._send("POST", path, json.dumps(body).encode())
 
     def _send(self, method: str, path: str, body: bytes | None) -> Any:
-        """Ask until one address answers.
+        """Try the addresses until one answers.
 
         Raises:
-            RegistryUnavailable: none did, or all said that they cannot now.
+            RegistryUnavailable: none did, or all said that they are unavailable.
             RegistryNotFound: there is no such thing.
-            RegistryRefused: the registry does not take it.
+            RegistryRefused: the registry refuses it.
             ConfigError: it refuses the login, its certificate is not trusted, or it is not a registry.
         """
         until, said = self._down
@@ -141,11 +141,11 @@ class RegistryHttp:
 
 
 class _Untrusted(ConfigError):
-    """TLS with one address is not possible; another may do."""
+    """TLS with one address failed; another one may work."""
 
 
 class _Address:
-    """Where the registry is, without the login that may be in it."""
+    """The address of the registry, without a login in it."""
 
     def __init__(self, url: str, headers: Mapping[str, str]) -> None:
         parts = split(url)
@@ -204,15 +204,15 @@ def _answer(url: str, what: str, status: int, content: bytes) -> Any:
 
 
 class RegistryUnavailable(RetriableError):
-    """No address of the registry answers, or it says that it cannot now. `errors.retry.*` applies."""
+    """No address of the registry answers, or it says that it is unavailable. `errors.retry.*` applies."""
 
 
 class RegistryRefused(DataError):
-    """The registry answered and said no: the schema is not valid, or not compatible with those before it.
+    """The registry refuses the request: the schema is not valid, or not compatible with earlier ones.
 
     Attributes:
         status: of HTTP.
-        code: Confluent's error code, such as 40403; 0 where the answer has none.
+        code: Confluent's error code, such as 40403; 0 where the response has none.
     """
 
     def __init__(self, message: str, status: int, code: int = 0) -> None:

@@ -231,7 +231,7 @@ class RegistryOptions(settings.Options, without_effect=_STRICT, more=_SSL):
     )
 
     def client(self) -> RegistryClient:
-        """The client that these settings describe. Asks nothing of the registry yet.
+        """The client with these settings. Sends nothing to the registry yet.
 
         Raises:
             ConfigError: they contradict each other, or a key or trust store cannot be read.
@@ -254,7 +254,7 @@ class RegistryOptions(settings.Options, without_effect=_STRICT, more=_SSL):
         )
 
     def _login(self) -> dict[str, str]:
-        """The headers that say who asks."""
+        """The headers of the login."""
         bearer = self.bearer_auth_token
         if bearer or self.bearer_auth_credentials_source:
             if not bearer:
@@ -276,7 +276,7 @@ class RegistryOptions(settings.Options, without_effect=_STRICT, more=_SSL):
         return {}  # what stands in the address
 
     def _tls(self) -> ssl.SSLContext | None:
-        """The context for https: as `schema.registry.ssl.*` says; without such settings who this machine trusts."""
+        """The TLS context of `schema.registry.ssl.*`; by default it trusts what this machine trusts."""
         if not any(url.startswith("https:") for url in self.schema_registry_url):
             return None
         # Not before it is needed: it knows the formats of Java's stores.
@@ -300,7 +300,7 @@ class RegistryOptions(settings.Options, without_effect=_STRICT, more=_SSL):
 
 
 class RegistryConverterOptions(RegistryOptions, ConverterOptions):
-    """What all converters with a registry have in common."""
+    """The common options of all converters with a registry."""
 
     schemas_cache_config = settings.Int(
         "schemas.cache.config",

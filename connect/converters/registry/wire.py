@@ -1,6 +1,6 @@
-"""How a record says which schema it has: in its first five bytes, or in a header.
+"""How a record names its schema: in its first five bytes, or in a header.
 
-    0 | id of the schema, 4 bytes, big endian | the value               what everyone reads
+    0 | id of the schema, 4 bytes, big endian | the value               which every consumer reads
     header __value_schema_id: 1 | GUID, 16 bytes        and the value alone (Confluent Platform 8)
 
 https://docs.confluent.io/platform/current/schema-registry/fundamentals/serdes-develop/index.html#wire-format
@@ -33,12 +33,12 @@ _BY_GUID: Final = 1
 
 
 class Named(NamedTuple):
-    """Which schema a record names, and where its value is.
+    """The schema that a record names, and the position of its value.
 
     Attributes:
         id: a number, or a GUID as text.
         start: where in the data the value begins (in Protobuf without a header, the indexes of its message).
-        rest: what the header has after the id (in Protobuf, the indexes of the message); None without a header.
+        rest: the header's bytes after the id (in Protobuf, the indexes of the message); None without a header.
     """
 
     id: int | str
@@ -47,7 +47,7 @@ class Named(NamedTuple):
 
 
 class Wire:
-    """Where the id is written and looked for.
+    """Where the id is written and read.
 
     Args:
         writer: PrefixSchemaIdSerializer or HeaderSchemaIdSerializer, with their package or without.
@@ -89,7 +89,7 @@ class Wire:
         return any([name == own for raw in headers if raw for name, _ in raw])  # noqa: C419 - a list is faster here
 
     def prefix(self, schema: SchemaId) -> bytes:
-        """What stands before a value."""
+        """The bytes before a value."""
         return b"" if self.in_header else _PREFIX.pack(_BY_NUMBER, schema.number)
 
     def header_for(self, schema: SchemaId, rest: bytes = b"") -> tuple[str, bytes]:
