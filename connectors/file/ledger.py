@@ -1,9 +1,9 @@
-"""What a file holds, written beside it: how long it is and which offsets come next.
+"""What a file contains, stored beside it: its length and the next offsets.
 
     {"connector": "lines-to-file", "length": 1288, "offsets": [["lines", 0, 120], ["lines", 1, 98]]}
 
-says: the first 1288 bytes are the records up to these offsets, each once. The ledger is replaced as a whole and only
-after the data is durable, so it is true at any moment; what the file holds beyond the length is not yet true.
+means: the first 1288 bytes are the records up to these offsets, each once. The ledger is replaced as a whole and only
+after the data is durable, so it is true at any moment; what the file contains beyond the length does not count.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class Entry:
     """One state of the ledger.
 
     Attributes:
-        connector: whose file it is.
-        length: bytes of the file that are accounted for.
+        connector: that writes the file.
+        length: bytes of the file that count.
         offsets: for each topic partition the offset of the next record.
     """
 

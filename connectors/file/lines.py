@@ -1,6 +1,6 @@
-r"""Bytes of a file, in any encoding, cut into lines of UTF-8 that know where in the file they end.
+r"""Bytes of a file, in any encoding, split into lines of UTF-8 with their positions in the file.
 
-A line ends with `\n`, `\r` or `\r\n`, as in Java's FileStreamSource. What no line end follows yet is kept back.
+A line ends with `\n`, `\r` or `\r\n`, as in Java's FileStreamSource. An incomplete line is kept back.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ NOT_BY_LINE = frozenset({"iso2022_kr", "idna", "raw-unicode-escape"})
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """How lines are found and read.
+    """How lines are found and decoded.
 
     Attributes:
         codec: Python's name of the encoding, with its byte order.
         line_feed, carriage_return: as bytes of the encoding.
         mark: the byte order mark that a file may begin with; it is not a part of the first line.
-        marked: the mark tells the byte order, so the file's first bytes have to be seen.
-        shifts: bytes mean one thing or another by what came before. Every line starts afresh.
+        marked: the mark decides the byte order, so the file's first bytes are needed.
+        shifts: the meaning of bytes depends on earlier ones. Every line starts afresh.
     """
 
     codec: str
@@ -37,11 +37,11 @@ class Encoding:
 
     @property
     def unit(self) -> int:
-        """Bytes in which the encoding counts: 1, 2 or 4."""
+        """The bytes of a code unit: 1, 2 or 4."""
         return len(self.line_feed)
 
     def of_file(self, head: bytes) -> Encoding:
-        """This encoding in the byte order that a file's first bytes tell; big-endian where they do not, as in Java."""
+        """This encoding in the byte order of a file's first bytes; big-endian by default, as in Java."""
         if not self.marked:
             return self
         little = encoding(f"{self.codec}-le")
@@ -62,7 +62,7 @@ class Encoding:
         return [_utf8(line, self.codec) for line in raw.splitlines()]
 
     def sizes(self, raw: bytes) -> Iterable[int]:
-        """How many bytes each of the same lines takes in the file, its end included."""
+        """The number of bytes of each of the same lines in the file, its end included."""
         if self.line_feed == b"\n":
             return map(len, raw.splitlines(keepends=True))
         # These encodings count in units of fixed size, and a malformed unit became one character.
@@ -75,10 +75,10 @@ class Encoding:
 
 
 def encoding(name: str) -> Encoding:
-    """Look an encoding up by any of its names: `UTF-16LE`, `windows-1252`, `Shift_JIS`.
+    """Find an encoding by any of its names: `UTF-16LE`, `windows-1252`, `Shift_JIS`.
 
     Raises:
-        ValueError: there is none, or its lines cannot be told apart.
+        ValueError: it is unknown, or its lines cannot be separated.
     """
     try:
         codec = codecs.lookup(name).name
@@ -130,12 +130,12 @@ class Lines:
 
 
 class Splitter:
-    """Takes a file's bytes piece by piece, gives lines.
+    """Splits a file's bytes, piece by piece, into lines.
 
     Args:
         encoding: of the file.
         name: of the file, for errors.
-        longest: how many bytes a line may take, its end included.
+        longest: the maximum bytes of a line, its end included.
         start: position of the first byte that will be fed.
         head: the file's first bytes, when `start` is not 0.
     """
@@ -150,7 +150,7 @@ class Splitter:
         self._odd = b""  # less than a unit
 
     def feed(self, data: bytes) -> Lines | None:
-        """Take the next bytes and give the lines that are over, None when there are none.
+        """Add the next bytes and return the complete lines, None when there are none.
 
         Raises:
             ConnectError: a line is too long.
@@ -179,7 +179,7 @@ class Splitter:
         return lines
 
     def rest(self) -> Lines | None:
-        """What no line end follows, when none will: the last line of a file that grows no more."""
+        """The last line of a file that will not grow any more, without an end."""
         if not self._kept_size:
             return None
         raw = b"".join(self._kept)

@@ -58,8 +58,8 @@ class FileSinkOptions(settings.Options):
 class FileStreamSinkTask(SinkTask):
     """Appends lines to one file.
 
-    With exactly.once the file is cut back at the start to what its ledger accounts for, and the ledger's offsets say
-    where to go on.
+    With exactly.once the file is truncated at the start to what its ledger says, and the ledger's offsets say where to
+    continue.
     """
 
     settings = FileSinkOptions.definition()
@@ -138,7 +138,7 @@ class FileStreamSinkTask(SinkTask):
 
 
 class FileStreamSinkConnector(SinkConnector):
-    """Hands its configuration to the tasks, which all append to the same file."""
+    """Passes its configuration to the tasks, which all append to the same file."""
 
     settings = FileSinkOptions.definition()
     version = __version__

@@ -1,6 +1,6 @@
 """FileStreamSource: the lines of files, each as a record with a string.
 
-https://kafka.apache.org/documentation/#connect_running describes the original; its keys and offsets are understood.
+https://kafka.apache.org/documentation/#connect_running describes the original; its keys and offsets are accepted.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ class FileStreamSourceTask(SourceTask):
 
 
 class FileStreamSourceConnector(SourceConnector):
-    """Shares files out among its tasks, and looks for new ones where names are matched."""
+    """Distributes files among its tasks, and looks for new ones where names are patterns."""
 
     settings = FileSourceOptions.definition()
     version = __version__
@@ -232,7 +232,7 @@ class FileStreamSourceConnector(SourceConnector):
         return True
 
     def _scan(self) -> dict[str, float]:
-        """Match names: the files that are there, or were a moment ago, and when each was seen last."""
+        """Match names: the files that exist, or did a moment ago, and when each was seen last."""
         now = time.monotonic()
         found = {
             file

@@ -1,4 +1,4 @@
-"""Follow a file as it grows, is cut short or is replaced; or read a pipe until it ends."""
+"""Follows a file as it grows, is truncated or is replaced; or reads a pipe until it ends."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ Offset = Mapping[str, Any]
 
 
 class Read(NamedTuple):
-    """Lines, and what makes a source offset of the position after a line."""
+    """Lines, and a function for the source offset after a line."""
 
     lines: Lines
     offset: Callable[[int], Offset]
 
 
 def open_for_reading(path: str) -> int | None:
-    """A descriptor of the file, None when there is none yet.
+    """A descriptor of the file, None when it does not exist yet.
 
     Raises:
         ConnectError: it may not be read or is a directory.
@@ -49,7 +49,7 @@ def open_for_reading(path: str) -> int | None:
 
 
 def unreadable(path: str, error: OSError) -> ConnectError:
-    """What a person can do about a file that cannot be read."""
+    """What a user can do about a file that cannot be read."""
     advice = f" Let user id {os.geteuid()} read it." if isinstance(error, PermissionError) else ""
     return ConnectError(f'Cannot read "{path}": {error.strerror}.{advice}')
 
@@ -57,16 +57,17 @@ def unreadable(path: str, error: OSError) -> ConnectError:
 class Tail:
     """A regular file that is followed.
 
-    A file is known again by its inode and by a checksum of its first bytes. When another file has taken its name
-    (rotation) it is read to its end first, also after a restart if it still lies in the same folder; then the other is
+    A file is recognised by its inode and by a checksum of its first bytes. When another file has taken its name
+    (rotation) it is read to its end first, also after a restart if it is still in the same folder; then the other is
     read from its beginning. When it became shorter or its first bytes changed, it is read from the beginning.
 
     Args:
         path: of the file.
         descriptor: of the file, opened for reading. The tail closes it.
         encoding: of the file.
-        longest: how many bytes a line may take.
-        stored: the source offset to go on from, None to begin at the beginning. Java's, with a position only, will do.
+        longest: the maximum bytes of a line.
+        stored: the source offset to continue at, None to begin at the beginning. Java's, with only a position, is
+            accepted.
 
     Raises:
         ConnectError: the offset is not one of a file.
@@ -102,7 +103,7 @@ class Tail:
             raise unreadable(self._path, error) from error
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
         self._descriptor = -1
@@ -119,7 +120,7 @@ class Tail:
         return size > self._position
 
     def _replaced(self) -> Read | None:
-        """At the end: if another file has the name now, finish with this one."""
+        """At the end: if another file has the name now, finish this one."""
         try:
             now = Path(self._path).stat()
         except FileNotFoundError:
@@ -196,21 +197,21 @@ def _checked(path: str, stored: Offset | None) -> Offset:
 
 
 def _fits(descriptor: int, position: int, head: int | None) -> bool:
-    """Whether the file reaches to the position and begins as the one did that the offset is from."""
+    """Whether the file reaches the position and begins like the file of the offset."""
     if os.fstat(descriptor).st_size < position:
         return False
     return head is None or zlib.crc32(os.pread(descriptor, min(position, HEAD), 0)) == head
 
 
 class Pipe:
-    """Standard input, a named pipe or a device: what was read is gone, so there is no position to go back to.
+    """Standard input, a named pipe or a device: what was read is gone, so there is no position to return to.
 
     Args:
         name: for errors.
         descriptor: opened for reading.
         encoding: of the text.
-        longest: how many bytes a line may take.
-        ends: whether nothing can come after the end: true of standard input, not of a named pipe.
+        longest: the maximum bytes of a line.
+        ends: whether nothing can follow the end: true of standard input, not of a named pipe.
     """
 
     def __init__(self, name: str, descriptor: int, encoding: Encoding, longest: int, *, ends: bool) -> None:
@@ -223,12 +224,12 @@ class Pipe:
         self._readable.register(descriptor, select.POLLIN)
 
     def wait(self, seconds: float) -> None:
-        """Come back when there may be something to read, or after the time."""
+        """Return when there may be something to read, or after the time."""
         if not self._ended:
             self._readable.poll(seconds * 1000)
 
     def read(self) -> Read | None:
-        """The next lines, None when there are none yet. What comes last is a line even without an end.
+        """The next lines, None when there are none yet. The last one counts even without an end.
 
         Raises:
             ConnectError: it cannot be read, or a line is too long.
@@ -247,7 +248,7 @@ class Pipe:
         return None
 
     def close(self) -> None:
-        """Let go of it; standard input stays open."""
+        """Close it; standard input stays open."""
         if not self._ends and self._descriptor >= 0:
             os.close(self._descriptor)
         self._descriptor = -1

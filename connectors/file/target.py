@@ -21,7 +21,7 @@ NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 class Stream:
-    """Standard output, a named pipe or a device. What is written is out of our hands."""
+    """Standard output, a named pipe or a device. It cannot be checked or taken back."""
 
     def __init__(self, name: str, descriptor: int) -> None:
         self._name = name
@@ -34,7 +34,7 @@ class Stream:
 
         Raises:
             RetriableError: there is no room. The same data will be written from where it stopped.
-            ConnectError: it cannot be written to.
+            ConnectError: it cannot be written.
         """
         rest = memoryview(data if not self._rest else self._rest if data == self._data else self._rest + data)
         try:
@@ -56,16 +56,16 @@ class Stream:
         """Nothing more can be done for it."""
 
     def close(self) -> None:
-        """Let go of it; standard output stays open."""
+        """Close it; standard output stays open."""
         if self._descriptor > 1:
             os.close(self._descriptor)
         self._descriptor = -1
 
 
 class AppendedFile:
-    """A regular file that lines are appended to: all that is handed in, or nothing of it.
+    """A regular file that lines are appended to: all that is passed, or nothing of it.
 
-    It is claimed with a lock as long as it is open: by several who append, or by one alone.
+    It is locked while it is open: shared with other writers, or exclusively.
 
     Args:
         path: of the file.
@@ -73,10 +73,10 @@ class AppendedFile:
         alone: whether nobody else may write to it.
 
     Attributes:
-        size: in bytes, as long as it is ours alone.
+        size: in bytes, while it is locked exclusively.
 
     Raises:
-        FencedError: another one has claimed it.
+        FencedError: another one has locked it.
     """
 
     def __init__(self, path: str, descriptor: int, *, alone: bool) -> None:
@@ -97,8 +97,8 @@ class AppendedFile:
 
         Raises:
             RetriableError: there is no room.
-            FencedError: it is ours alone, but somebody else changed or replaced it.
-            ConnectError: it cannot be written to.
+            FencedError: it is locked exclusively, but somebody else changed or replaced it.
+            ConnectError: it cannot be written.
         """
         if self._alone:
             self.check_claim()
@@ -123,7 +123,7 @@ class AppendedFile:
             raise unwritable(self._path, error) from error
 
     def sync(self) -> None:
-        """Make durable what was appended.
+        """Make everything appended durable.
 
         Raises:
             ConnectError: the disk failed. What was appended since the last time may be lost.
@@ -138,13 +138,13 @@ class AppendedFile:
         self._unsynced = False
 
     def truncate(self, size: int) -> None:
-        """Cut the file back to this size, durably."""
+        """Truncate the file to this size, durably."""
         os.ftruncate(self._descriptor, size)
         os.fsync(self._descriptor)
         self.size = size
 
     def check_claim(self) -> None:
-        """Make sure that the file still lies at its path and has the size that we gave it.
+        """Check that the file still has its path and its size.
 
         Raises:
             FencedError: it does not.
@@ -159,7 +159,7 @@ class AppendedFile:
             raise FencedError(f'Somebody else writes to "{self._path}". With exactly.once=true nobody else may.')
 
     def close(self) -> None:
-        """Let go of the file and of the claim."""
+        """Close the file and release the lock."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
         self._descriptor = -1
@@ -177,7 +177,7 @@ class AppendedFile:
 
 
 class _Alone:
-    """Holds the other writers of a file off for a moment. The lock is the open file's, not the process's."""
+    """Excludes the other writers of a file for a moment. The lock is the open file's, not the process's."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -194,10 +194,10 @@ class _Alone:
 
 
 def open_target(path: str | None, *, alone: bool) -> AppendedFile | Stream:
-    """Open a file for appending, and make it if there is none; standard output for no path.
+    """Open a file for appending, and create it if it does not exist; standard output for no path.
 
     Raises:
-        ConnectError: it cannot be written to, or another one has claimed it.
+        ConnectError: it cannot be written, or another one has locked it.
     """
     if path is None:
         return Stream("standard output", 1)
@@ -217,7 +217,7 @@ def open_target(path: str | None, *, alone: bool) -> AppendedFile | Stream:
 
 
 def sync_folder(path: str) -> None:
-    """Make durable that a file has this name."""
+    """Make the file's name durable."""
     folder = os.open(os.path.dirname(path) or ".", os.O_RDONLY | os.O_CLOEXEC)  # noqa: PTH120
     try:
         os.fsync(folder)
@@ -229,7 +229,7 @@ _WRONG_PATH = (errno.ENOENT, errno.ENOTDIR, errno.EISDIR)
 
 
 def unwritable(path: str, error: OSError) -> ConnectError:
-    """What a person can do about a file that cannot be written."""
+    """What a user can do about a file that cannot be written."""
     if error.errno in NO_ROOM:
         return RetriableError(f'No room to write "{path}": {error.strerror}. Make room; writing goes on by itself.')
     folder = os.path.dirname(path) or "."  # noqa: PTH120

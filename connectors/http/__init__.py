@@ -1,1 +1,1 @@
-"""REST APIs: their answers into topics, and records of topics to them."""
+"""REST APIs: their responses into topics, and records of topics to them."""

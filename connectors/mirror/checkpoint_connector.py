@@ -1,4 +1,4 @@
-"""MirrorCheckpointConnector: finds the groups whose offsets are translated, and shares them out among the tasks."""
+"""MirrorCheckpointConnector: finds the groups whose offsets are translated, and distributes them among the tasks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PARTITION = {"group", "topic", "partition"}
 
 
 class MirrorCheckpointConnector(SourceConnector):
-    """Offsets of groups of another cluster, in terms of this one."""
+    """Offsets of groups of another cluster, translated to this one."""
 
     settings = MirrorCheckpointOptions.definition()
     version = __version__
@@ -68,7 +68,7 @@ class MirrorCheckpointConnector(SourceConnector):
 
 
 def found_groups(options: MirrorCheckpointOptions, source: ClusterAdmin) -> list[str]:
-    """The groups that keys name and that have committed something of a topic that is copied."""
+    """The selected groups that have committed offsets of a copied topic."""
     wanted, copied = NameFilter(options.groups, options.groups_excluded), TopicFilter(options)
     return [
         group

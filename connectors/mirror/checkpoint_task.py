@@ -1,4 +1,4 @@
-"""MirrorCheckpointTask: follows offset syncs and the source's groups, and writes where those go on at the target."""
+"""MirrorCheckpointTask: follows offset syncs and the source's groups, and writes their positions at the target."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class MirrorCheckpointTask(SourceTask):
         self._emit_due = self._commit_due = 0.0
 
     def poll(self) -> SourceBatch | None:
-        """Checkpoints, when it is time; meanwhile syncs are taken in."""
+        """Checkpoints, when they are due; meanwhile syncs are read."""
         if self._reader is None:
             self._begin()
             return None
@@ -74,7 +74,7 @@ class MirrorCheckpointTask(SourceTask):
         return SourceBatch.of(records) if records and self._emits else None
 
     def _begin(self) -> None:
-        """Read what was written before, and follow the syncs from their beginning."""
+        """Read earlier checkpoints, and follow the syncs from their beginning."""
         cluster = self._source if self._options.syncs_location == SOURCE else self._target
         if self._syncs_topic not in cluster.topics():
             raise RetriableError(
@@ -86,7 +86,7 @@ class MirrorCheckpointTask(SourceTask):
         self._reader = self._reading(self._options.syncs_location, self._syncs_topic)
 
     def _written(self) -> list[Checkpoint]:
-        """The checkpoints of our groups that there are, so that none goes back."""
+        """The existing checkpoints of its groups, so that none goes back."""
         if self._topic not in self._target.topics():
             return []
         ours = set(self._groups)
@@ -121,7 +121,7 @@ class MirrorCheckpointTask(SourceTask):
             batch = self._reader.poll(_MORE_S, self.context.stopping)
 
     def _look(self) -> list[SourceRecord]:
-        """Ask where the groups are, and make records of what is new."""
+        """Read the groups' offsets, and make records of what is new."""
         records = []
         for group in self._groups:
             if self.context.stopping():

@@ -1,4 +1,4 @@
-"""The two clusters: how their clients are set, and how what they are asked is measured."""
+"""The two clusters: the settings of their clients, and the metrics of requests to them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _OURS: Final = frozenset(
 
 
 def java_settings(config: Mapping[str, str], side: str, kind: Kind) -> dict[str, str]:
-    """Java's settings of one client, from the least particular keys to the most: as MirrorMaker 2 puts them together.
+    """Java's settings of one client, from the least specific keys to the most: in MirrorMaker 2's order.
 
     Args:
         config: of the connector.
@@ -53,7 +53,7 @@ def client(options: MirrorOptions, side: str, kind: Kind, name: str) -> dict[str
 
 
 def _named(options: MirrorOptions, side: str, kind: Kind, name: str) -> dict[str, str]:
-    """The same under Java's keys, with the names that it has unless the configuration gives others."""
+    """The same under Java's keys, with default client names unless the configuration has others."""
     java = java_settings(options.config.raw, side, kind)
     if kind == "consumer":
         java.setdefault("group.id", f"mirror-{name}")
@@ -62,7 +62,7 @@ def _named(options: MirrorOptions, side: str, kind: Kind, name: str) -> dict[str
 
 
 def called(options: MirrorOptions, side: str) -> str:
-    """How a cluster is called in errors."""
+    """The name of a cluster in errors."""
     return f'{side.capitalize()} cluster "{options.alias(side)}"'
 
 
@@ -72,7 +72,7 @@ def reads_committed(config: Mapping[str, str]) -> bool:
 
 
 def admin(options: MirrorOptions, side: str, name: str, metrics: PluginMetrics | None) -> ClusterAdmin:
-    """Asks one of the two clusters, and measures it."""
+    """The administration of one of the two clusters, with metrics."""
     client(options, side, "admin", name)  # says what is wrong
     java = _named(options, side, "admin", name)
     return ClusterAdmin(java, called(options, side), options.admin_timeout, _told(metrics, options.alias(side)))
@@ -110,6 +110,6 @@ def error_class(code: str) -> str:
 
 
 def make_internal_topic(cluster: ClusterAdmin, topic: str, replication: int) -> None:
-    """Make a topic that keeps the newest of each key, where there is none."""
+    """Create a topic that keeps the newest of each key, if it does not exist."""
     if cluster.make_topic(topic, 1, replication, {"cleanup.policy": "compact"}):
         log.info("%s: made topic %s", cluster.name, topic)

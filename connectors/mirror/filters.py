@@ -1,4 +1,4 @@
-"""Which topics, groups and settings of topics are copied: lists of names and patterns, what is excluded wins."""
+"""Which topics, groups and settings of topics are copied: lists of names and patterns, exclusion wins."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from connectors.mirror.policy import is_cycle
 
 
 class NameFilter:
-    """Lets a name through that one of `include` matches as a whole, and none of `exclude`.
+    """Accepts a name that one of `include` matches as a whole, and none of `exclude`.
 
     Args:
         include, exclude: names or Java's regular expressions.
@@ -30,7 +30,7 @@ def _any_of(patterns: Sequence[str]) -> re.Pattern[str]:
 
 
 class TopicFilter:
-    """Which topics of the source are copied: what the keys name, never internal ones, nor what came from the target."""
+    """Which topics of the source are copied: selected ones, never internal ones, nor those copied from the target."""
 
     def __init__(self, options: CopyOptions) -> None:
         self._named = NameFilter(options.topics, options.topics_excluded)

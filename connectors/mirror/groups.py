@@ -1,4 +1,4 @@
-"""Where groups of the source go on at the target: checkpoints, and offsets that are committed there for idle groups."""
+"""Positions of the source's groups at the target: checkpoints, and offsets that are committed there for idle groups."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Checkpoints:
     Args:
         syncs: translates.
         wanted: whether a topic of the source is copied.
-        remote: what a topic is called at the target.
+        remote: the name of a topic at the target.
     """
 
     def __init__(self, syncs: SyncStore, wanted: Callable[[str], bool], remote: Callable[[str], str]) -> None:
@@ -32,7 +32,7 @@ class Checkpoints:
         self._newest: dict[str, dict[TopicPartition, Checkpoint]] = {}
 
     def remember(self, checkpoint: Checkpoint) -> None:
-        """Take one that was written."""
+        """Remember a written one."""
         self._newest.setdefault(checkpoint.group, {})[checkpoint.partition] = checkpoint
 
     def of(self, group: str) -> dict[TopicPartition, Checkpoint]:
@@ -40,7 +40,7 @@ class Checkpoints:
         return self._newest.get(group, {})
 
     def newer(self, group: str, committed: Mapping[TopicPartition, tuple[int, str]]) -> list[Checkpoint]:
-        """What has to be written now that a group has committed this at the source.
+        """The checkpoints to write now that a group has committed this at the source.
 
         A checkpoint only goes back when the group itself did: translations of one offset may become coarser in time.
         """
@@ -58,9 +58,9 @@ class Checkpoints:
 
 
 def commit_for_idle(groups: Iterable[str], checkpoints: Checkpoints, target: ClusterAdmin) -> dict[str, int]:
-    """Commit at the target for groups without a member there, only forward. For each of those how many partitions.
+    """Commit at the target for groups without members there, only forward. Returns the partitions of each.
 
-    Raises what `ClusterAdmin` raises, but for groups that came to life meanwhile.
+    Raises what `ClusterAdmin` raises, except for groups that became active meanwhile.
     """
     asked = [group for group in groups if checkpoints.of(group)]
     states = target.group_states(asked)

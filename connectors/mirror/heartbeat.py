@@ -1,4 +1,4 @@
-"""MirrorHeartbeatConnector: a sign of life, which is copied with the topics and tells of each way that they take."""
+"""MirrorHeartbeatConnector: heartbeats, which are copied with the topics and show each route that they take."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ASK_S: Final = 0.5
 
 
 class MirrorHeartbeatTask(SourceTask):
-    """Gives one record every so many seconds."""
+    """Returns one record at the interval."""
 
     settings = MirrorHeartbeatOptions.definition()
     version = __version__

@@ -31,7 +31,7 @@ def _servers(name: str, value: str) -> None:
 
 
 def _only(name: str) -> Any:
-    """Java's own class is understood by its name, another one cannot be loaded."""
+    """Java's own class is accepted by its name, other ones cannot be loaded."""
 
     def check(_: str, value: str) -> None:
         if value.rpartition(".")[2] != name:
@@ -41,10 +41,10 @@ def _only(name: str) -> Any:
 
 
 class MirrorOptions(settings.Options):
-    """What the three connectors have in common.
+    """What the three connectors share.
 
     Attributes:
-        policy: how topics are called at the target.
+        policy: the names of topics at the target.
     """
 
     source_alias = settings.String(
@@ -133,7 +133,7 @@ class MirrorOptions(settings.Options):
         )
 
     def alias(self, side: str) -> str:
-        """What a cluster is called: the source or the target."""
+        """The alias of the source or the target."""
         return self.source_alias if side == SOURCE else self.target_alias
 
 
@@ -141,7 +141,7 @@ class CopyOptions(
     MirrorOptions,
     without_effect={"metric.names.formats": "metrics have the names that `connect docs mirror` tells"},
 ):
-    """What those have in common that copy: which topics, and where offset syncs are."""
+    """What the copying connectors share: which topics, and where offset syncs are."""
 
     topics = settings.List(
         "topics",
@@ -202,7 +202,7 @@ class CopyOptions(
 
     @property
     def offset_syncs_topic(self) -> str:
-        """The topic that keeps offset syncs, in the cluster that `syncs_location` says."""
+        """The topic of offset syncs, in the cluster of `syncs_location`."""
         return self.policy.offset_syncs_topic(self.alias(TARGET if self.syncs_location == SOURCE else SOURCE))
 
 
@@ -342,7 +342,7 @@ class MirrorSourceOptions(
     )
 
     def check(self) -> None:
-        """See what keys say about each other.
+        """Check the keys together.
 
         Raises:
             ConfigError: they contradict each other.

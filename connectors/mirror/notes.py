@@ -40,14 +40,14 @@ class OffsetSync(NamedTuple):
 
 
 class Checkpoint(NamedTuple):
-    """Where a group of the source is, in offsets of both clusters.
+    """A group's position, in offsets of both clusters.
 
     Attributes:
         group: of the source.
         partition: the partition at the target.
         upstream: what the group has committed at the source.
-        downstream: where it goes on at the target, missing nothing.
-        metadata: the text beside the committed offset.
+        downstream: where it continues at the target, missing nothing.
+        metadata: of the committed offset.
     """
 
     group: str
@@ -79,7 +79,7 @@ class Checkpoint(NamedTuple):
 
 
 class Heartbeat(NamedTuple):
-    """One cluster is mirrored into another, at this moment, in ms since the epoch."""
+    """One cluster is mirrored into another, at this time, in ms since the epoch."""
 
     source: str
     target: str

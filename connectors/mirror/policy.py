@@ -1,4 +1,4 @@
-"""How topics are called at the target, and which topics are whose: replication policies (KIP-382, KIP-690)."""
+"""The names of topics at the target, and their origins: replication policies (KIP-382, KIP-690)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ HEARTBEATS: Final = "heartbeats"
 
 
 class DefaultPolicy:
-    """Topics of cluster A are called ``A.topic`` at the target, so that they can be told from its own.
+    """Topics of cluster A are called ``A.topic`` at the target, to distinguish them from its own.
 
     Args:
         separator: between alias and topic.
@@ -20,7 +20,7 @@ class DefaultPolicy:
         self._internal = internal
 
     def remote(self, alias: str, topic: str) -> str:
-        """What a topic of that cluster is called at the target."""
+        """The name of a topic of that cluster at the target."""
         return f"{alias}{self._separator}{topic}"
 
     def source(self, topic: str) -> str | None:
@@ -28,7 +28,7 @@ class DefaultPolicy:
         return self._parts(topic)[0]
 
     def upstream(self, topic: str) -> str | None:
-        """What a copied topic is called in the cluster that it came from; None for one that was not copied."""
+        """The name of a copied topic in the cluster that it came from; None for one that was not copied."""
         return self._parts(topic)[1]
 
     def _parts(self, topic: str) -> tuple[str, str] | tuple[None, None]:
@@ -37,7 +37,7 @@ class DefaultPolicy:
         return (alias, rest) if rest.replace(self._separator, "") else (None, None)
 
     def original(self, topic: str) -> str:
-        """What a topic is called where it came from first."""
+        """The name of a topic in its first cluster."""
         upstream = self.upstream(topic)
         return topic if upstream is None or upstream == topic else self.original(upstream)
 
@@ -46,7 +46,7 @@ class DefaultPolicy:
         return self.original(topic) == HEARTBEATS
 
     def is_internal(self, topic: str) -> bool:
-        """Whether it belongs to Kafka or to mirroring itself: such are never copied."""
+        """Whether it belongs to Kafka or to mirroring itself: these are never copied."""
         mirror = topic.startswith("mm2") and topic.endswith(f"{self._internal}internal")
         checkpoints = topic.endswith(f"checkpoints{self._internal}internal")
         return mirror or checkpoints or topic.startswith(("__", "."))
@@ -61,7 +61,7 @@ class DefaultPolicy:
 
 
 class IdentityPolicy(DefaultPolicy):
-    """Topics keep their names, but for those of heartbeats. Two clusters may then not be mirrored both ways."""
+    """Topics keep their names, except those of heartbeats. Two clusters may then not be mirrored both ways."""
 
     def __init__(self, separator: str = ".", internal: str = ".", alias: str | None = None) -> None:
         super().__init__(separator, internal)
@@ -92,7 +92,7 @@ POLICIES: Final[dict[str, type[DefaultPolicy]]] = {
 
 
 def is_cycle(policy: Policy, topic: str, target: str) -> bool:
-    """Whether a topic was copied from the target, directly or round about: it would go round forever."""
+    """Whether a topic was copied from the target, directly or indirectly: it would circulate forever."""
     source = policy.source(topic)
     if source is None:
         return False

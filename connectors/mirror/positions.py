@@ -1,4 +1,4 @@
-"""Source partitions and offsets of copied partitions, as MirrorMaker 2 keeps them: one goes on where the other was."""
+"""Source partitions and offsets of copied partitions, in MirrorMaker 2's form: one continues where the other was."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ def source_partition(alias: str, partition: TopicPartition) -> dict[str, Any]:
 
 
 def next_offset(stored: Mapping[str, Any] | None) -> int | None:
-    """Where to go on after a stored offset, which is that of the last record; None where there is none."""
+    """Where to continue after a stored offset, which is that of the last record; None where there is none."""
     last = None if stored is None else stored.get("offset")
     return None if last is None or int(last) < 0 else int(last) + 1
 
 
 def written(partitions: Iterable[TopicPartition]) -> str:
-    """Partitions as a task's configuration has them."""
+    """In the form of a task's configuration."""
     return ",".join(f"{partition.topic}-{partition.partition}" for partition in partitions)
 
 
 def partitions(listed: Iterable[str]) -> list[TopicPartition]:
-    """Partitions out of a task's configuration."""
+    """From a task's configuration."""
     found = []
     for text in listed:
         topic, _, partition = text.rpartition("-")
@@ -35,7 +35,7 @@ def partitions(listed: Iterable[str]) -> list[TopicPartition]:
 
 
 def check(partition: Mapping[str, Any], offset: Mapping[str, Any] | None, alias: str) -> None:
-    """Refuse what no task would read or write. Raises ConnectError."""
+    """Refuse offsets that no task would read or write. Raises ConnectError."""
     number = partition.get("partition")
     right = (
         set(partition) == {"cluster", "partition", "topic"}

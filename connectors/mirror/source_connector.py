@@ -1,4 +1,4 @@
-"""MirrorSourceConnector: finds the topics, makes their copies, and shares out the partitions among the tasks."""
+"""MirrorSourceConnector: finds the topics, creates their copies, and distributes the partitions among the tasks."""
 
 from __future__ import annotations
 

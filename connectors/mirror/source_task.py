@@ -1,4 +1,4 @@
-"""MirrorSourceTask: copies partitions, bytes as they are, and writes which offset became which."""
+"""MirrorSourceTask: copies partitions, bytes unchanged, and writes which offset became which."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _LATE_S: Final = 5.0
 class MirrorSourceTask(SourceTask):
     """Copies its share of the partitions.
 
-    Of the records it is told where every so many of them are at the target (`acknowledged_rows`): enough for syncs.
+    For syncs, acknowledgements of some of the records are enough (`acknowledged_rows`).
     """
 
     settings = MirrorSourceOptions.definition()
@@ -125,7 +125,7 @@ class MirrorSourceTask(SourceTask):
     # Offset syncs.
 
     def acknowledged_rows(self, batch: SourceBatch) -> Sequence[int]:
-        """Of each partition every so many, as offset.lag.max says, and the last one."""
+        """Rows of each partition at the interval of offset.lag.max, and the last one."""
         if self._notes is None:
             return ()
         column = batch.source_partitions
@@ -159,7 +159,7 @@ class MirrorSourceTask(SourceTask):
         self._write_late()
 
     def _write_late(self) -> None:
-        """Write a sync for the last record of each partition, but not with every record that comes by itself."""
+        """Write a sync for the last record of each partition, but not with every single record."""
         if self._notes is None:
             return
         now = time.monotonic()
@@ -177,7 +177,7 @@ class MirrorSourceTask(SourceTask):
 
 
 class _Route:
-    """One partition on its way."""
+    """One partition and its copy."""
 
     def __init__(self, alias: str, partition: TopicPartition, topic: str, lag: int) -> None:
         self.partition = partition
@@ -187,7 +187,7 @@ class _Route:
         self._since = lag  # rows since the last that was chosen by number; the first is
 
     def chosen(self, rows: Sequence[int], step: int) -> list[int]:
-        """Every `step`-th row, counted on from batch to batch, and the last."""
+        """Every `step`-th row, counted across batches, and the last."""
         first = step - 1 - self._since
         picked = list(rows[first::step]) if first < len(rows) else []
         self._since = (self._since + len(rows)) % step

@@ -1,8 +1,8 @@
-"""Offset syncs: which are written, and what offset of the target an offset of the source stands for (KIP-382).
+"""Offset syncs: which are written, and the translation of the source's offsets to the target's (KIP-382).
 
-A sync says that one record of the source has become one record of the target. Between two of them only so much is
+A sync says that one record of the source has become one record of the target. Between two of them only the order is
 known: what came later at the source came later at the target. So an offset is translated to just behind the last sync
-before it: a group that goes on there may read records again, and misses none (KAFKA-12468).
+before it: a group that continues there may read records again, and misses none (KAFKA-12468).
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ _SHARE: Final = 0.5
 
 
 class SyncChooser:
-    """Chooses, for one partition, which of the records that are acknowledged are worth a sync.
+    """Chooses, for one partition, which of the acknowledged records get a sync.
 
-    The first; one where so many records went to the target since the last sync; and where either side jumps back. What
-    lies between waits: the last of it is written when there is time (`late`).
+    The first; one after this many records at the target since the last sync; and where either side jumps back. The
+    others
+    wait: the last of them is written when there is time (`late`).
 
     Args:
         partition: the partition of the source.
@@ -37,7 +38,7 @@ class SyncChooser:
         self._late: OffsetSync | None = None
 
     def acknowledged(self, upstream: int, downstream: int) -> OffsetSync | None:
-        """A record is at the target. The sync to be written now, if any."""
+        """A record is at the target. Returns the sync to write now, if any."""
         sync = OffsetSync(self._partition, upstream, downstream)
         last, seen, self._seen = self._last, self._seen, sync
         if (
@@ -61,7 +62,7 @@ class SyncChooser:
 
 
 class SyncHistory:
-    """The syncs of one partition that translate its offsets: all of the newest, the fewer the further back.
+    """The syncs of one partition that translate its offsets: all of the newest, fewer of older ones.
 
     An offset that lies `age` behind the newest is translated by a sync at most about half of `age` before it, so that a
     few dozen are enough for any partition.
@@ -75,7 +76,7 @@ class SyncHistory:
         return len(self._upstream)
 
     def add(self, upstream: int, downstream: int) -> None:
-        """Take a newer sync. One that goes back means that a topic was recreated: what was known counts no more."""
+        """Add a newer sync. One that goes back means that a topic was recreated: earlier ones are void."""
         if self._upstream and (upstream < self._upstream[-1] or downstream < self._downstream[-1]):
             self._upstream.clear()
             self._downstream.clear()
@@ -89,14 +90,14 @@ class SyncHistory:
             self._downstream = [self._downstream[at] for at in kept]
 
     def translate(self, upstream: int) -> int | None:
-        """Where a group goes on that goes on at this offset of the source; None where it is before what is known."""
+        """The target's position for this offset of the source; None where it is before what is known."""
         at = bisect_right(self._upstream, upstream) - 1
         if at < 0:
             return None
         return self._downstream[at] + (upstream > self._upstream[at])
 
     def _thinned(self) -> Sequence[int]:
-        """The indices of those that are kept: the newest and the oldest always."""
+        """The indices to keep: the newest and the oldest always."""
         partitions = self._upstream
         newest = partitions[-1]
         kept = [len(partitions) - 1]

@@ -1,4 +1,4 @@
-"""Keeps the topics of the target as they are at the source: which there are, their partitions, settings and ACLs."""
+"""Keeps the topics of the target like the source's: existence, partitions, settings and ACLs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FOR_ALL: Final = ("INVALID_REPLICATION_FACTOR", "CLUSTER_AUTHORIZATION_FAILED")
 
 
 class TopicSync:
-    """Called from one thread at a time. All methods raise what `ClusterAdmin` raises.
+    """For one thread at a time. All methods raise what `ClusterAdmin` raises.
 
     Args:
         options: the connector's keys.
@@ -39,7 +39,7 @@ class TopicSync:
         self._has_acls = True
 
     def partitions(self) -> list[TopicPartition]:
-        """The partitions to copy, each of which is there at the target: those that were missing are made."""
+        """The partitions to copy, each of which exists at the target: missing ones are created."""
         wanted = {topic: n for topic, n in sorted(self._source.topics().items()) if self._wanted(topic) and n}
         there = self._target.topics()
         missing = [topic for topic in wanted if self._remote(topic) not in there]
@@ -66,7 +66,7 @@ class TopicSync:
         return [TopicPartition(topic, number) for topic in made for number in range(wanted[topic])]
 
     def sync_settings(self) -> int:
-        """Have the copies' settings as the originals'. How many topics were changed."""
+        """Copy the topics' settings. Returns the number of changed topics."""
         remotes = {topic: self._remote(topic) for topic in self._topics}
         originals = self._source.topic_settings(remotes)
         copies = self._target.topic_settings(remotes.values())
@@ -95,7 +95,7 @@ class TopicSync:
         return changed
 
     def sync_acls(self) -> int:
-        """Let those read copies who may read the originals. How many ACLs were recreated."""
+        """Allow reading of copies to those who may read the originals. Returns the number of created ACLs."""
         if not self._has_acls:
             return 0
         try:

@@ -1,9 +1,10 @@
-"""Requests to the API, through tweepy. The only module that knows it, imported when a task starts.
+"""Requests to the API, through tweepy. The only module that uses it, imported when a task starts.
 
-tweepy makes the parameters of each endpoint, signs with OAuth 1.0a and knows the rules' requests. Three things of it do
-not do: its host is fixed, where ours is a key, so that tests run against a server of their own; it writes headers with
-credentials into its debug log; and its stream sleeps between tries where nobody can wake it, and drops what an error
-says. So `request`, through which all its requests go, is our own, and so is the connection of the stream.
+tweepy makes the parameters of each endpoint, signs with OAuth 1.0a and has the rules' requests. Three things of it are
+unsuitable: its host is fixed, where it is a key here, so that tests can use a server of their own; it writes headers
+with
+credentials into its debug log; and its stream sleeps between tries without a way to wake it, and drops the text of
+errors. So `request`, through which all its requests go, is overridden, and so is the connection of the stream.
 """
 
 from __future__ import annotations
@@ -58,15 +59,15 @@ _NAMES: Final = {
 
 
 class Api:
-    """One user of the API. Belongs to one thread.
+    """One user of the API. For one thread.
 
-    All methods raise `ApiError`, and `Interrupted` when the task is to end.
+    All methods raise `ApiError`, and `Interrupted` when the task has to end.
 
     Args:
         options: the task's keys.
-        configs: the same, raw: credentials are looked up there.
+        configs: the same, raw: credentials are read there.
         metrics: of the task.
-        stopping: whether the task is to end; nobody waits for an answer then.
+        stopping: whether the task has to end; responses are not waited for then.
     """
 
     def __init__(
@@ -124,7 +125,7 @@ class Api:
                 return found
 
     def add_rules(self, rules: Sequence[tuple[str, str]], *, dry_run: bool = False) -> dict[str, Any]:
-        """Add rules, pairs of value and tag. What is wrong with them is in `errors` of the answer."""
+        """Add rules, pairs of value and tag. Their errors are in `errors` of the response."""
         added = [tweepy.StreamRule(value=value, tag=tag) for value, tag in rules]
         more = {"dry_run": "true"} if dry_run else {}
         try:
@@ -136,7 +137,7 @@ class Api:
             raise
 
     def delete_rules(self, rule_ids: Sequence[str]) -> None:
-        """Delete rules. Those that are gone already are no error."""
+        """Delete rules. Missing ones are no error."""
         self._ask(lambda: self._streaming().delete_rules(list(rule_ids)))
 
     def stream(self, backfill_minutes: int, fields: Mapping[str, list[str]]) -> Connection:
@@ -152,7 +153,7 @@ class Api:
         return Connection(response.raw, response.headers.get("Date"), self._keepalive_s)
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Close connections."""
         for client in (self._client, self._rules):
             if client is not None:
                 client.session.close()
@@ -160,7 +161,7 @@ class Api:
     # Inside.
 
     def _ask(self, call: Callable[[], Any]) -> Any:
-        """Call in a thread that can be left alone: a task has less time to end than an answer may take to come."""
+        """Call on a thread that can be abandoned: a task has less time to end than a response may take."""
         answers: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
 
         def work() -> None:
@@ -259,7 +260,7 @@ _STREAM_PARAMETERS: Final = (
 
 
 class _Client(tweepy.Client):  # type: ignore[misc]  # tweepy has no types
-    """tweepy's client, whose requests go where ours go."""
+    """tweepy's client, with requests of this class."""
 
     def __init__(self, api: Api, *credentials: str | None, **options: Any) -> None:
         super().__init__(*credentials, **options)
@@ -305,7 +306,7 @@ def _json(response: Any) -> dict[str, Any]:
 
 
 def _unreached(base: str, endpoint: str, error: Exception) -> ApiError:
-    """What kept us from an answer. Never with the text of the request, which may hold anything."""
+    """Why there was no response. Never with the text of the request, which may contain anything."""
     if isinstance(error, requests.exceptions.SSLError):
         return ApiError(
             f"{base} shows a certificate that is not trusted. Look at twitter.base.url, and at the authorities that "

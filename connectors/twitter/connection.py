@@ -1,4 +1,4 @@
-"""One connection to the stream: lines of JSON, and empty lines that say that it lives."""
+"""One connection to the stream: lines of JSON, and empty lines as a sign of life."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _LONGEST: Final = 8 * 1024 * 1024
 
 
 class Connection:
-    """An open connection. Read by one thread; `wake` from any.
+    """An open connection. Read by one thread; `wake` is thread-safe.
 
     Args:
-        body: of the answer.
-        date: when X says that it was opened, as HTTP has it.
-        patience: seconds without a byte after which it counts as dead. The socket has it as its timeout.
+        body: of the response.
+        date: of its opening by X's clock, in the form of HTTP.
+        patience: seconds without a byte after which it counts as dead. The socket's timeout.
     """
 
     def __init__(self, body: urllib3.BaseHTTPResponse, date: str | None, patience: float) -> None:
@@ -31,10 +31,10 @@ class Connection:
         self.opened_at = _milliseconds(date)
 
     def lines(self) -> Iterator[bytes]:
-        """Lines without their ends, the empty ones as well, until the server ends it. Half a line is dropped.
+        """Lines without their ends, the empty ones as well, until the server ends it. An incomplete line is dropped.
 
         Raises:
-            ApiError: it broke, or nothing came for too long.
+            ApiError: it broke, or nothing arrived for too long.
         """
         kept: list[bytes] = []
         size = 0
@@ -71,7 +71,7 @@ class Connection:
             kept, size = [last], len(last)
 
     def wake(self) -> None:
-        """Let a thread that waits for bytes come back at once."""
+        """Wake a thread that waits for bytes."""
         try:
             self._body.shutdown()
         except (ValueError, RuntimeError, OSError):
@@ -83,7 +83,7 @@ class Connection:
 
 
 def _milliseconds(date: str | None) -> int:
-    """X's clock where it tells it: a gap's end is a matter of its posts' times, not of this machine's."""
+    """X's clock where it is known: the end of a gap is compared with times of posts, not of this machine."""
     try:
         return int(email.utils.parsedate_to_datetime(date or "").timestamp() * 1000)
     except (ValueError, TypeError):

@@ -1,4 +1,4 @@
-"""The connector checks the keys and shares queries or users out; its tasks read the stream, or some of those."""
+"""The connector checks the keys and distributes queries or users; its tasks read the stream, or some of those."""
 
 from __future__ import annotations
 

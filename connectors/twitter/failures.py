@@ -1,4 +1,4 @@
-"""What goes wrong with the API: whether it passes, when to try again, and how to say it."""
+"""Failures of the API: whether they are transient, when to retry, and their messages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST_LIMITED_S: Final = 900.0
 
 
 class Kind(enum.Enum):
-    """How to go on after a failure."""
+    """How to continue after a failure."""
 
     NETWORK = "network"
     HTTP = "http"
@@ -25,18 +25,18 @@ class Kind(enum.Enum):
 
 
 class Interrupted(Exception):
-    """The task is to end, and an answer is not waited for any more."""
+    """The task has to end, and a response is no longer waited for."""
 
 
 class ApiError(ConnectError):
     """A request failed.
 
     Attributes:
-        kind: how to go on.
-        cause_class: as metrics call it: credentials, missing, unreachable, throttled, timeout, conflict, refused.
-        status: of HTTP; 0 where no answer came.
-        problem: the answer's JSON, empty where it is none.
-        reset: when a limit ends, in seconds since 1970, where the API says so.
+        kind: how to continue.
+        cause_class: in metrics: credentials, missing, unreachable, throttled, timeout, conflict, refused.
+        status: of HTTP; 0 without a response.
+        problem: the response's JSON, empty where it has none.
+        reset: when a limit ends, in seconds since 1970, if known.
     """
 
     def __init__(
@@ -65,11 +65,11 @@ class ApiError(ConnectError):
 
 
 def of_answer(what: str, status: int, problem: Mapping[str, Any], reset: float | None) -> ApiError:
-    """The error of an answer that is none of success.
+    """The error of an unsuccessful response.
 
     Args:
-        what: was asked for, as in "recent search".
-        status: of the answer.
+        what: was requested, as in "recent search".
+        status: of the response.
         problem: its JSON.
         reset: when the limit of this endpoint ends.
     """
@@ -114,7 +114,7 @@ def of_answer(what: str, status: int, problem: Mapping[str, Any], reset: float |
 
 
 def details(problem: Mapping[str, Any]) -> str:
-    """What the API says itself, ready to be put behind something; empty where it says nothing."""
+    """The API's own message, to be appended; empty where it has none."""
     said: list[str] = []
     nested = problem.get("errors")
     for each in nested if isinstance(nested, list) else []:
@@ -134,7 +134,7 @@ def count_error(metrics: PluginMetrics, cause_class: str) -> None:
 
 
 class Backoff:
-    """How long to wait between tries, as X demands it; with a little chance, so that not all come back at once.
+    """How long to wait between tries, by X's rules; with some jitter, so that not all return at once.
 
     Network errors: longer by a step each time. HTTP errors: twice as long each time. Limits: until they end, where that
     is known, else twice as long each time.
@@ -149,7 +149,7 @@ class Backoff:
         self._by_kind: dict[Kind, int] = {}
 
     def reset(self) -> None:
-        """Something worked."""
+        """A request succeeded."""
         self.tries = 0
         self._by_kind.clear()
 
@@ -157,7 +157,7 @@ class Backoff:
         """Seconds to wait now.
 
         Raises:
-            ConnectError: it does not pass, or it was tried too often.
+            ConnectError: it is not transient, or was retried too often.
         """
         if error.kind is Kind.FATAL:
             raise error
@@ -184,14 +184,14 @@ _LONGEST_S: Final = 24 * 3600.0
 
 
 class Limits:
-    """The limits of each endpoint, as its last answer says them: as metrics, and as a pause before the next request."""
+    """The limits of each endpoint, from its last response: as metrics, and as a pause before the next request."""
 
     def __init__(self, metrics: PluginMetrics) -> None:
         self._metrics = metrics
         self._until: dict[str, float] = {}
 
     def seen(self, endpoint: str, headers: Mapping[str, str]) -> float | None:
-        """Take an answer's headers. Gives when the limit is reset, in seconds since 1970, if they tell."""
+        """Process a response's headers. Returns when the limit is reset, in seconds since 1970, if they say so."""
         limit, remaining, reset = (_number(headers.get(f"x-rate-limit-{name}")) for name in _HEADERS)
         if limit is not None:
             self._metrics.gauge("twitter_rate_limit", limit, endpoint=endpoint)
@@ -208,7 +208,7 @@ class Limits:
         return reset
 
     def wait(self, endpoint: str) -> float:
-        """Seconds until this endpoint may be asked again; 0 for now."""
+        """Seconds until this endpoint may be used again; 0 for now."""
         return max(0.0, self._until.get(endpoint, 0.0) - time.time())
 
 

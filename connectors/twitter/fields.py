@@ -1,4 +1,4 @@
-"""What may be asked of the API about posts, users, media, places and polls, and what `all` of it is."""
+"""The fields of posts, users, media, places and polls that can be requested, and the meaning of `all`."""
 
 from __future__ import annotations
 
@@ -131,10 +131,10 @@ _NAME: Final = re.compile(r"[a-z][a-z_.]*")
 
 
 def check(key: str, names: list[str]) -> None:
-    """Refuse what looks like a slip; what nobody here has heard of may be newer than this list.
+    """Refuse probable typing errors; an unknown name may be newer than this list.
 
     Raises:
-        ValueError: a name is none, or nearly one that exists.
+        ValueError: a name is invalid, or resembles an existing one.
     """
     known = {*PUBLIC[key], *_OTHERS.get(key, ()), ALL}
     for name in names:
@@ -147,7 +147,7 @@ def check(key: str, names: list[str]) -> None:
 
 
 def parameters(config: Mapping[str, Any]) -> dict[str, list[str]]:
-    """What every request for posts asks for, by the names that tweepy has for the parameters."""
+    """The fields of every request for posts, by tweepy's parameter names."""
     asked: dict[str, list[str]] = {}
     for key, public in PUBLIC.items():
         names: list[str] = [name for name in config[key] if name]

@@ -1,4 +1,4 @@
-"""Gaps of the stream: what it may not have brought, how far that is filled, and which posts came already."""
+"""Gaps of the stream: posts that it may have missed, how far a gap is filled, and which posts were already seen."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Window:
         self._ids: OrderedDict[int, None] = OrderedDict()
 
     def is_new(self, post: int) -> bool:
-        """Whether a post did not come before. From now on it did."""
+        """Whether a post was not seen before. From now on it was."""
         if post in self._ids:
             return False
         if self._most:
@@ -36,13 +36,13 @@ class Window:
 
 
 class Gap:
-    """Posts between two ids that the stream may not have brought.
+    """Posts between two ids that the stream may have missed.
 
     Args:
-        since: the id behind which it begins. It moves on while a single query is read from the oldest post on.
-        opened_at: when the connection was made that ends it, in milliseconds since 1970.
+        since: the id after which it begins. It advances while a single query is read from the oldest post on.
+        opened_at: the opening of the connection that ends it, in milliseconds since 1970.
         due: on the monotonic clock, when it is filled, or known to be filled.
-        searched: whether it is for us to fill.
+        searched: whether it has to be filled by search.
     """
 
     def __init__(self, since: int, opened_at: int, due: float, *, searched: bool) -> None:
@@ -65,25 +65,25 @@ class Gap:
 
     @property
     def over(self) -> bool:
-        """Whether nothing is left to be asked for or given."""
+        """Whether nothing is left to request or return."""
         return self.begun and not self._queries and not self._found
 
     @property
     def wants(self) -> bool:
-        """Whether a page is to be asked for: what was found is given first."""
+        """Whether to request a page: found posts are returned first."""
         return not self._found and self._queries != []
 
     def begin(self, rules: Sequence[str], longest: int) -> None:
-        """Ask for these rules, together in as few queries as their length allows."""
+        """Search for these rules, in as few queries as their length allows."""
         self._queries = queries(rules, longest)
         self._alone = len(self._queries) == 1
 
     def search(self, posts: Posts, most_bytes: int) -> None:
-        """Ask for a page.
+        """Request a page.
 
         Args:
-            posts: asks.
-            most_bytes: of the pages that are held, to be given from the oldest post on.
+            posts: sends requests.
+            most_bytes: of the pages that are held, to be returned from the oldest post on.
 
         Raises:
             ApiError: see `Backlog.read`.
@@ -102,22 +102,22 @@ class Gap:
             self._backlog = None
 
     def take(self, most: int) -> Given:
-        """Posts that were found, and not given yet; as many as one batch may have."""
+        """Found posts that were not returned yet; as many as one batch may have."""
         given, self._found = cut(self._found, most)
         return given
 
     def gave(self, post: int, position: Position) -> None:
-        """A post was handed on."""
+        """A post was returned."""
         self.highest = max(self.highest, post)
         if self._alone and position.until is None and position.since is not None:
             self.since = max(self.since, position.since)
 
     def refused(self, error: ApiError, rules: Sequence[str]) -> str | None:
-        """The query that was asked for last is refused for good.
+        """The last query was refused for good.
 
         Returns:
-            The query, if it stays unanswered; None where its rules are asked for one by one instead: one of several may
-            be none that a search knows.
+            The query, if it stays unanswered; None where its rules are searched one by one instead: one of several may
+            be invalid in a search.
         """
         assert self._queries
         query = self._queries.pop(0)

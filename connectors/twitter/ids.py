@@ -1,7 +1,7 @@
-"""Ids of posts are snowflakes: their upper bits are the millisecond in which the post was made.
+"""Ids of posts are snowflakes: their upper bits are the millisecond of the post.
 
 So an id is also a time, and a time an id. The API refuses `since_id` and `until_id` beside `start_time` and
-`end_time`: where only a time is known, the id of that time is asked for.
+`end_time`: where only a time is known, its id is used.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ MOST: Final = (1 << 63) - 1
 
 
 def made_at(post: int) -> int:
-    """When a post was made, in milliseconds since 1970. Ids of before snowflakes give the time of their beginning."""
+    """The time of a post, in milliseconds since 1970. Ids from before snowflakes give that of their introduction."""
     return (post >> _LOWER_BITS) + _EPOCH_MS
 
 

@@ -1,4 +1,4 @@
-"""What the thread that reads the stream leaves for the task, bounded in bytes (P7)."""
+"""Passes what the stream's thread reads to the task, bounded in bytes (P7)."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """A connection ended, or none could be made.
+    """A connection ended, or could not be opened.
 
     Attributes:
-        error: why; None for an end in good order.
+        error: why; None for a normal end.
         opened: whether there was a connection.
         pause: seconds until the next try.
         fatal: there is no next try.
@@ -49,7 +49,7 @@ Item = bytes | Opened | Closed
 
 
 class Inbox:
-    """A queue from one thread to another. When it is full the one that puts waits."""
+    """A queue from one thread to another. When it is full the producer waits."""
 
     def __init__(self, most_bytes: int) -> None:
         self._most = most_bytes
@@ -59,7 +59,7 @@ class Inbox:
         self.bytes = 0
 
     def put(self, item: Item) -> bool:
-        """Add something, as soon as there is room. False when nobody takes anything any more."""
+        """Add something, as soon as there is room. False after `close`."""
         size = len(item) if isinstance(item, bytes) else 0
         with self._changed:
             while size and self.bytes and self.bytes + size > self._most and not self._closed:
@@ -72,7 +72,7 @@ class Inbox:
             return True
 
     def take(self, most: int, most_bytes: int, timeout: float) -> list[Item]:
-        """The next things, waiting for the first; as many and as many bytes, but one at least."""
+        """The next items, waiting for the first; at most this many and this many bytes, but at least one."""
         deadline = time.monotonic() + timeout
         taken: list[Item] = []
         size = 0
@@ -92,12 +92,12 @@ class Inbox:
         return taken
 
     def put_back(self, item: Item) -> None:
-        """Put something that was taken at the front again."""
+        """Return an item to the front."""
         with self._changed:
             self._items.appendleft(item)
 
     def close(self) -> None:
-        """From now on nothing is added, and nobody waits."""
+        """From now on nothing is added, and waiting calls return."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()

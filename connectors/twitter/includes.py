@@ -1,4 +1,4 @@
-"""Objects that come along with posts: users, media, places, polls and other posts, each once for a whole answer."""
+"""Objects beside posts: users, media, places, polls and other posts, each once in a response."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Json = dict[str, Any]
 
 
 class Includes:
-    """The objects of one answer, to be found by what posts call them."""
+    """The objects of one response, by the references of posts."""
 
     def __init__(self, includes: Any) -> None:
         found = includes if isinstance(includes, Mapping) else {}
@@ -29,7 +29,7 @@ class Includes:
         return self._tweets.get(str(tweet_id))
 
     def place(self, tweet: Mapping[str, Any]) -> Json | None:
-        """Where a post was made."""
+        """The place of a post."""
         return self._places.get(str(_get(tweet, "geo", "place_id")))
 
     def media(self, tweet: Mapping[str, Any]) -> list[Json]:
@@ -46,7 +46,7 @@ class Includes:
         return _found(self._by_name, names)
 
     def resolved(self, tweet: Json) -> Json:
-        """A post with each object where it is named."""
+        """A post with its references replaced by the objects."""
         more: Json = {
             "author": self.user(tweet.get("author_id")),
             "in_reply_to_user": self.user(tweet.get("in_reply_to_user_id")),
@@ -60,7 +60,7 @@ class Includes:
         return {**tweet, **more}
 
     def of(self, tweet: Json) -> Json:
-        """Those objects that this post names, or one that it refers to, by kind as the API has them."""
+        """The objects that this post references, or one that it refers to, by the API's kinds."""
         referenced = [
             other for each in _objects(tweet.get("referenced_tweets")) if (other := self.tweet(each.get("id")))
         ]

@@ -1,4 +1,4 @@
-"""The keys of the source: ours, and those of Jeremy Custenborder's kafka-connect-twitter that still mean something."""
+"""The keys of the source, and those of Jeremy Custenborder's kafka-connect-twitter that still have a meaning."""
 
 from __future__ import annotations
 
@@ -72,10 +72,10 @@ def _excludes(name: str, values: list[str]) -> None:
 
 
 def start_id(value: str) -> int | None:
-    """Behind which id reading begins where there is no offset; None: as far back as the API goes.
+    """The id after which reading begins without an offset; None: as far back as the API goes.
 
     Raises:
-        ValueError: it is not a beginning.
+        ValueError: it is invalid.
     """
     if value in (EARLIEST, ""):
         return None
@@ -133,7 +133,7 @@ class TwitterOptions(
         "twitter.debug": WithoutEffect("set the level of the logger connectors.twitter instead", unless=("false",)),
     },
 ):
-    """The keys, and what they say together."""
+    """The keys, and what they mean together."""
 
     bearer_token = settings.Password(
         TOKEN,
@@ -382,7 +382,7 @@ class TwitterOptions(
     work = settings.String(WORK, default=None, internal=True, doc="A JSON list of the queries or users of a task.")
 
     def labelled_rules(self) -> dict[str, str]:
-        """What stands under twitter.rule.<name>, by name."""
+        """The values of twitter.rule.<name>, by name."""
         return {
             key[len(RULE_PREFIX) :]: str(value).strip()
             for key, value in self.config.raw.items()
@@ -390,7 +390,7 @@ class TwitterOptions(
         }
 
     def check(self) -> None:
-        """What no key can say alone.
+        """Check the keys together.
 
         Raises:
             ConfigError: keys contradict each other, or one is missing.

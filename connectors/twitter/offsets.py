@@ -1,11 +1,12 @@
-"""Source partitions and offsets. Ids are texts, as in the API: a number of theirs loses its last digits in JavaScript.
+"""Source partitions and offsets. Ids are texts, as in the API: as numbers they lose their last digits in JavaScript.
 
 The stream has the partition `{"mode": "stream"}`, a query `{"mode": "search", "query": "..."}`, a user's timeline
 `{"mode": "timeline", "user": "2244994945"}`.
 
-An offset is `{"since_id": "..."}`: every post up to this one was given. Search and timelines give the newest first. In
-the middle of many pages the offset says what is left: posts above `since_id` and below `until_id`, and that `newest_id`
-is the next `since_id`. The stream's has `gap_since_id` while a gap that begins there is not filled.
+An offset is `{"since_id": "..."}`: every post up to this one was returned. Search and timelines return the newest
+first.
+In the middle of many pages the offset says what is left: posts above `since_id` and below `until_id`, and that
+`newest_id` is the next `since_id`. The stream's has `gap_since_id` while a gap that begins there is not filled.
 """
 
 from __future__ import annotations
@@ -36,12 +37,12 @@ def of_user(user: str) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """How far a query or a user is read.
+    """The position of a query or a user.
 
     Attributes:
-        since: every post up to this id was given; None: none was.
-        until: those from this id on were given as well, up to `newest`; None: no reading is under way.
-        newest: the highest id of the reading under way.
+        since: every post up to this id was returned; None: none was.
+        until: those from this id on were returned as well, up to `newest`; None: no pass is running.
+        newest: the highest id of the running pass.
     """
 
     since: int | None = None
@@ -50,14 +51,14 @@ class Position:
 
     @classmethod
     def of(cls, offset: Mapping[str, Any] | None) -> Position:
-        """Of a stored offset."""
+        """From a stored offset."""
         found = {name: number(offset, name) for name in (SINCE, UNTIL, NEWEST)}
         if found[UNTIL] is None or found[NEWEST] is None:
             return cls(found[SINCE])
         return cls(found[SINCE], found[UNTIL], found[NEWEST])
 
     def offset(self) -> dict[str, str]:
-        """As it is stored."""
+        """In its stored form."""
         named = {SINCE: self.since, UNTIL: self.until, NEWEST: self.newest}
         return {name: str(value) for name, value in named.items() if value is not None}
 
@@ -69,7 +70,7 @@ def number(offset: Mapping[str, Any] | None, name: str) -> int | None:
 
 
 def problem(offset: Mapping[str, Any], *, stream: bool) -> str | None:
-    """What is wrong with an offset that a user sets; None for nothing."""
+    """The error of an offset that a user sets; None for none."""
     known = {SINCE, GAP} if stream else {SINCE, UNTIL, NEWEST}
     if unknown := sorted(set(offset) - known):
         return f'it has no "{unknown[0]}". Write {{"since_id": "1460323737035677698"}}'

@@ -1,8 +1,8 @@
-"""Reads what is new of a query or a user, page by page, so that any record says where to go on.
+"""Reads what is new of a query or a user, page by page, so that the offset of any record is a valid position.
 
-The API gives the newest posts first, `since_id` and `until_id` bound them. A reading whose pages fit into memory is
-turned round and given the oldest first, each record with its own id as `since_id`. A longer one is given as it comes,
-and each record says what is left (see `offsets`): nothing has to be held, whatever there is to catch up with.
+The API returns the newest posts first, `since_id` and `until_id` bound them. A pass whose pages fit into memory is
+reversed and returned oldest first, each record with its own id as `since_id`. A longer one is returned as it arrives,
+and each record says what is left (see `offsets`): nothing has to be held, however much there is to catch up with.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _SURE_S: Final = 3600
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One answer.
+    """One response.
 
     Attributes:
         posts: the newest first.
@@ -44,7 +44,7 @@ class Page:
 
 
 def page(answer: dict[str, Any], size: int, malformed: Callable[[], None]) -> Page:
-    """The page that an answer of so many bytes is. `malformed` is called for each post that is none."""
+    """The page of a response of this size. `malformed` is called for each invalid post."""
     includes = Includes(answer.get("includes"))
     posts = []
     data = answer.get("data")
@@ -64,7 +64,7 @@ Given = list[tuple[Post, Position]]
 
 
 def cut(given: Given, most: int) -> tuple[Given, Given]:
-    """As many posts as one batch may have, one at least, and the rest."""
+    """As many posts as one batch may have, at least one, and the rest."""
     stop, size = 0, 0
     for post, _ in given[:most]:
         size += post.size
@@ -75,12 +75,12 @@ def cut(given: Given, most: int) -> tuple[Given, Given]:
 
 
 class Backlog:
-    """One query or user, read again and again.
+    """One query or user, read repeatedly.
 
     Args:
-        ask: for a page.
-        position: where to go on.
-        most_bytes: of the pages that are held to be turned round.
+        ask: requests a page.
+        position: where to continue.
+        most_bytes: of the pages that are held to be reversed.
     """
 
     def __init__(self, ask: Ask, position: Position, most_bytes: int) -> None:
@@ -97,26 +97,26 @@ class Backlog:
 
     @property
     def done(self) -> bool:
-        """Whether everything is given that there was when the reading began."""
+        """Whether everything is returned that existed when the pass began."""
         return not self._started
 
     @property
     def holds(self) -> bool:
-        """Whether pages are held, to be turned round."""
+        """Whether pages are held, to be reversed."""
         return bool(self._pages)
 
     def forget(self) -> None:
-        """Begin the reading again, from what was given last."""
+        """Begin the pass again, from the last returned post."""
         self._pages, self._size, self._token, self._oldest = [], 0, None, None
         self._started, self._turned, self._empty = False, self.position.until is None, 0
 
     def read(self) -> Given:
-        """Ask for one page. Gives posts with the position after each; often none, when pages are held back.
+        """Request one page. Returns posts with the position after each; often none, when pages are held back.
 
-        `done` says whether the reading is over.
+        `done` says whether the pass is over.
 
         Raises:
-            ApiError: the API cannot be asked. The next call goes on where this one was.
+            ApiError: the request failed. The next call continues where this one was.
         """
         until, began = self.position.until, time.time()
         try:
@@ -144,7 +144,7 @@ class Backlog:
         return self._give()
 
     def _give(self) -> Given:
-        """Pages as they came, each post with what is left below it."""
+        """Pages in the order of arrival, each post with what is left below it."""
         given: Given = []
         newest, since = self.position.newest, self.position.since
         for held in self._pages:

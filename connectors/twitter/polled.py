@@ -34,7 +34,7 @@ class Reading:
 
     Attributes:
         backlog: reads it.
-        due: on the monotonic clock, when its next page is asked for.
+        due: on the monotonic clock, when its next page is requested.
     """
 
     def __init__(self, name: str, partition: Mapping[str, str], backlog: Backlog) -> None:
@@ -53,7 +53,7 @@ class Polled:
         sources: for each query the configuration key that it comes from.
         context: of the task.
         api: for this thread.
-        fields: what every post is to have.
+        fields: of every post.
     """
 
     def __init__(
@@ -89,8 +89,8 @@ class Polled:
         """The next posts.
 
         Raises:
-            RetriableError: the API cannot be asked now.
-            ConnectError: nor will it be.
+            RetriableError: the API is unavailable now.
+            ConnectError: it refuses for good.
         """
         if self._held is not None:
             return self._batch(*self._held)
@@ -116,7 +116,7 @@ class Polled:
             raise RetriableError(self._put_off) from error
 
     def _due(self) -> float:
-        """When the next request is to be made."""
+        """The time of the next request."""
         endpoint = endpoints.USERS if self._readings is None else self._endpoint
         allowed = time.monotonic() + wait if (wait := self._api.limits.wait(endpoint)) else 0.0
         return max(allowed, min((reading.due for reading in self._readings or ()), default=0.0))
@@ -149,7 +149,7 @@ class Polled:
         return self._batch(reading, given) if given else None
 
     def _batch(self, reading: Reading, given: Given) -> SourceBatch:
-        """As many as one batch takes; the rest is held."""
+        """As many as one batch may have; the rest is held."""
         now, later = cut(given, self._options.queue_batch_size)
         self._held = (reading, later) if later else None
         return self._records.batch(
@@ -180,7 +180,7 @@ class Polled:
         return readings
 
     def _users(self) -> list[str]:
-        """Ids of the users, in the order of the configuration, each once. Those whom X does not know are told."""
+        """Ids of the users, in the order of the configuration, each once. Unknown ones are logged."""
         numbers = [name for name in self._names if name.isdigit()]
         names = [name for name in self._names if not name.isdigit()]
         found: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""The thread that holds the connection to the stream: connects, reads, and comes back as X demands it."""
+"""The thread that holds the connection to the stream: connects, reads, and reconnects by X's rules."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ _GOOD_S: Final = 5.0
 
 
 class StreamReader(threading.Thread):
-    """Keeps a connection, and puts lines into the inbox with the word of every connection and disconnection.
+    """Keeps a connection, and puts lines into the inbox, with an item for every connection and disconnection.
 
-    A connection that ends is recreated at once; further tries wait, see `Backoff`, until one has held for some seconds.
-    While the inbox is full nothing is read: X then disconnects us in the end.
+    A connection that ends is reopened at once; further tries wait, see `Backoff`, until one has held for some seconds.
+    While the inbox is full nothing is read: X then disconnects eventually.
 
     Args:
         options: the task's keys.
         api: for this thread alone.
-        fields: what every post is to have.
-        inbox: takes what comes. Closed by `stop`.
+        fields: of every post.
+        inbox: receives the lines. Closed by `stop`.
         metrics: of the task.
-        silent_s: how many seconds ago the last post came, before this reader began; None if none ever did.
+        silent_s: seconds since the last post before this reader began; None if there was none.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class StreamReader(threading.Thread):
         self._lock = threading.Lock()
 
     def run(self) -> None:
-        """Read until the task stops or an error comes that does not pass."""
+        """Read until the task stops or an error is not transient."""
         try:
             self._metrics.gauge("twitter_stream_connected", 0)
             while not self._stopped.is_set():
@@ -86,7 +86,7 @@ class StreamReader(threading.Thread):
             self.join(_STOP_S)
 
     def _once(self) -> Closed:
-        """One connection, from its making to its end."""
+        """One connection, from its opening to its end."""
         try:
             connection, minutes = self._connect()
         except ApiError as error:
@@ -133,7 +133,7 @@ class StreamReader(threading.Thread):
             return connection, 0
 
     def _backfill(self) -> int:
-        """How many minutes to have sent again: as few as cover the silence; 0 where they do not."""
+        """The minutes of backfill to request: as few as cover the silence; 0 where none do."""
         if not self._minutes or self._last_byte is None:
             return 0
         needed = int((time.monotonic() - self._last_byte + _SLACK_S) // 60) + 1

@@ -1,4 +1,4 @@
-"""Recent search and timelines as pages: how far back the API reaches, and what it says of users."""
+"""Recent search and timelines as pages: the reach of the API, and its errors about users."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _PAGE: Final = 100
 
 
 def reach() -> int:
-    """The least id that recent search can be asked to begin behind."""
+    """The least id after which recent search can begin."""
     return ids.first_at(int((time.time() - _WEEK_S + _MARGIN_S) * 1000))
 
 
 class Posts:
-    """Asks for pages of posts. All methods raise `ApiError`.
+    """Requests pages of posts. All methods raise `ApiError`.
 
     Args:
         api: of this thread.
-        fields: what every post is to have.
+        fields: of every post.
         metrics: of the task.
         exclude: what to leave out of timelines.
     """
@@ -47,7 +47,7 @@ class Posts:
         self._told: dict[str, int] = {}
 
     def search(self, query: str, since: int | None, until: int | None, token: str | None) -> Page:
-        """A page of a query's posts. A lower bound that is too old is left out, and what is lost is told."""
+        """A page of a query's posts. A lower bound that is too old is left out, and the loss is logged."""
         if since is not None and since < reach():
             self.lost(query, since)
             since = None
@@ -78,7 +78,7 @@ class Posts:
         return self._page(answer)
 
     def lost(self, what: str, since: int) -> None:
-        """Tell, once, that posts behind this id cannot be had any more."""
+        """Log, once, that posts after this id are no longer available."""
         if self._told.get(what) == since:
             return
         self._told[what] = since

@@ -1,4 +1,4 @@
-"""Posts into records: what the schema does not have of the API's JSON is left out, what does not fit it is null."""
+"""Posts into records: fields of the API's JSON that the schema lacks are left out, unfitting values are null."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _HIGH: Final = 1 << 63
 
 
 def fit(schema: Schema, path: str = "tweet") -> Fit:
-    """What makes a value of this schema of JSON. X adds to its API and changes it: a post is not lost for that."""
+    """A function that makes a value of this schema from JSON. X changes its API: a post is not lost for that."""
     inner: Fit
     if schema.name == logical.TIMESTAMP_NAME:
         inner = _time
@@ -123,15 +123,15 @@ _PLAIN: Final[dict[Type, Fit]] = {
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """One post as it came.
+    """One post.
 
     Attributes:
         id: as a number.
         json: the post.
-        includes: the objects of the answer that it came in.
-        matching_rules: of the stream; None where it came otherwise.
-        raw: the whole line of the stream; None where it came otherwise.
-        size: about how many bytes it took on its way.
+        includes: the objects of its response.
+        matching_rules: of the stream; None for others.
+        raw: the whole line of the stream; None for others.
+        size: its approximate bytes in the response.
     """
 
     id: int
@@ -157,7 +157,7 @@ class Post:
 
 
 class Records:
-    """Makes batches of posts. The key is the post's id; the timestamp is when it was made."""
+    """Makes batches of posts. The key is the post's id; the timestamp is its time."""
 
     def __init__(self, options: TwitterOptions, metrics: PluginMetrics) -> None:
         self._topic = options.topic
@@ -178,10 +178,10 @@ class Records:
         """A batch of posts of one source partition.
 
         Args:
-            posts: in the order in which they are to stand.
-            partition: where they come from.
+            posts: in the order of the batch.
+            partition: their source partition.
             offsets: of each.
-            source: where they come from, for metrics: stream, search, timeline or backfill.
+            source: for metrics: stream, search, timeline or backfill.
         """
         self._metrics.count("twitter_records_read_total", len(posts), source=source)
         if self._raw:

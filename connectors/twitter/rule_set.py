@@ -1,4 +1,4 @@
-"""Keeps the rules at X in step with the configuration. Only rules that carry our tag are touched."""
+"""Synchronises the rules at X with the configuration. Only rules with the connector's tag are changed."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class RuleSet:
     """The rules of one connector.
 
     Args:
-        rules: what the configuration asks for.
-        tag: what the tags of our rules begin with; the label of a rule follows.
-        managed: False leaves all rules alone, and takes the posts of each.
+        rules: of the configuration.
+        tag: the prefix of the connector's tags; the label of a rule follows.
+        managed: False leaves all rules alone, and accepts the posts of each.
     """
 
     def __init__(self, rules: Sequence[Rule], tag: str, *, managed: bool) -> None:
@@ -34,13 +34,13 @@ class RuleSet:
         self.values: list[str] = list(self._wanted)
 
     def synchronize(self, api: Api) -> None:
-        """Add what is missing, delete what is ours and not wanted any more.
+        """Add what is missing, delete the connector's other rules.
 
-        What is to be added is tried first, so that a rule with an error changes nothing.
+        Additions are validated first, so that a rule with an error changes nothing.
 
         Raises:
-            ConfigError: X does not take a rule; the key is named.
-            ApiError: the API cannot be asked.
+            ConfigError: X refuses a rule; the error names the key.
+            ApiError: the API is unavailable.
         """
         there = api.rules()
         if not self._managed:
@@ -72,7 +72,7 @@ class RuleSet:
         self._delete(api, old)
 
     def takes(self, matching: Any) -> bool:
-        """Whether a post is ours, by the rules that it matched: other connectors of the app have theirs."""
+        """Whether a post is for this connector, by the rules that it matched: other connectors have theirs."""
         if not self._managed or not isinstance(matching, list):
             return True
         return any(
@@ -118,7 +118,7 @@ class RuleSet:
         return [(rule.value, self._tagged(rule)) for rule in rules]
 
     def _refuse(self, answer: Mapping[str, Any], *, capped: bool) -> None:
-        """Raise for rules that X does not take."""
+        """Raise for rules that X refuses."""
         for error in _errors(answer):
             if _is(error, "duplicate"):
                 continue

@@ -1,4 +1,4 @@
-"""Rules of the filtered stream, which are queries of the search as well: what the configuration asks for."""
+"""Rules of the filtered stream, which are also search queries, from the configuration."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Rule:
     """One rule.
 
     Attributes:
-        value: as X takes it.
-        label: what tells it apart in the tags of records; may be empty.
+        value: in X's form.
+        label: identifies it in the tags of records; may be empty.
         key: the configuration key that it comes from.
     """
 
@@ -32,10 +32,10 @@ class Rule:
 
 
 def configured(options: TwitterOptions) -> list[Rule]:
-    """Every rule that the keys ask for, each once.
+    """Every rule of the keys, each once.
 
     Raises:
-        ConfigError: one cannot be a rule, whatever X thinks of it.
+        ConfigError: one cannot be a rule, whatever X decides.
     """
     longest = options.rule_max_length
     rules = [Rule(value, name, keys.RULE_PREFIX + name) for name, value in options.labelled_rules().items()]
@@ -54,7 +54,7 @@ def configured(options: TwitterOptions) -> list[Rule]:
 
 
 def joined(parts: Iterable[str], longest: int) -> list[str]:
-    """Alternatives, put together as long as the length allows."""
+    """Alternatives, joined as far as the length allows."""
     groups: list[str] = []
     for part in parts:
         if groups and len(groups[-1]) + len(_JOIN) + len(part) <= longest:
@@ -65,7 +65,7 @@ def joined(parts: Iterable[str], longest: int) -> list[str]:
 
 
 def queries(rules: Iterable[str], longest: int) -> list[str]:
-    """Rules as alternatives of as few queries as can be. A rule of its own stays as it is."""
+    """Rules as alternatives of as few queries as possible. A rule of its own stays as it is."""
     values = list(rules)
     if len(values) == 1:
         return values
@@ -86,7 +86,7 @@ def _quoted(word: str) -> str:
 
 
 def _problem(value: str) -> str | None:
-    """What is wrong with a rule that everybody can see."""
+    """The obvious errors of a rule."""
     depth, quoted, escaped = 0, False, False
     for char in value:
         if escaped:

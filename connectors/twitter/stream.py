@@ -36,20 +36,21 @@ _STREAM: Final = "the filtered stream"
 class Stream:
     """Reads the filtered stream.
 
-    What was given last is stored with every record. When a connection is made after that, a gap is open: from a little
+    The last returned post is stored with every record. When a connection is opened after that, a gap is open: from a
+    little
     before the last post to the new connection. It is filled by recent search as soon as that can find everything, or by
-    X itself (`backfill_minutes`), while the stream goes on. Until then offsets name the gap's beginning, so that a
-    restart fills it again: nothing is lost, and what is remembered of ids keeps it from coming twice meanwhile.
-    A gap that search fills stays as it is however often the connection breaks; what opens meanwhile is one more gap,
+    X itself (`backfill_minutes`), while the stream continues. Until then offsets name the gap's beginning, so that a
+    restart fills it again: nothing is lost, and the stored ids keep posts from being returned twice meanwhile.
+    A gap that search fills stays as it is however often the connection breaks; a later one is one more gap,
     filled next. So each is filled in the end, even if filling takes longer than a connection lasts.
 
     Args:
         options: the task's keys.
-        rules: what is asked for.
-        tag: of our rules.
+        rules: of the configuration.
+        tag: of the connector's rules.
         context: of the task.
-        make_api: gives a user of the API for one thread.
-        fields: what every post is to have.
+        make_api: returns a user of the API for one thread.
+        fields: of every post.
     """
 
     def __init__(
@@ -91,11 +92,11 @@ class Stream:
         self._open_since = offsets.number(stored, GAP)
 
     def poll(self) -> SourceBatch | None:
-        """What came, and then a page of what fills a gap.
+        """New posts, and then a page of those that fill a gap.
 
         Raises:
             RetriableError: there is no connection now.
-            ConnectError: nor will there be.
+            ConnectError: there will be none.
         """
         self._keep_rules()
         if self._reader is None:
@@ -120,7 +121,7 @@ class Stream:
         return filled
 
     def stop(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         if self._reader is not None:
             self._reader.stop()
         self._inbox.close()
@@ -167,7 +168,7 @@ class Stream:
         return self._records.batch(posts, offsets.STREAM, positions, "stream") if posts else None
 
     def _read(self, line: bytes) -> Post | None:
-        """A post that is ours and that did not come before."""
+        """A post for this connector that was not seen before."""
         try:
             found = orjson.loads(line)
             if not isinstance(found, dict):
@@ -187,7 +188,7 @@ class Stream:
         return post if self._is_new(post) else None
 
     def _notice(self, found: Mapping[str, Any]) -> None:
-        """What the stream says beside posts: mostly that it ends."""
+        """Other messages of the stream: mostly about its end."""
         self._metrics.count("twitter_stream_notices_total")
         log.warning("X says on the stream%s.", details(found) or ": nothing that we know")
 
@@ -222,7 +223,7 @@ class Stream:
         self._gap = Gap(since, opened.at, due, searched=searched)
 
     def _overlapped(self, filled: int = 0) -> int:
-        """Behind which id a new gap begins, where all is there up to an id, or to the last post that came."""
+        """The id after which a new gap begins, given the id up to which nothing is missing, or the last post."""
         newest = max(self._newest or 0, filled)
         if overlap := self._options.backfill_overlap:
             return ids.first_at(ids.made_at(newest) - round(overlap * 1000)) - 1
@@ -254,7 +255,7 @@ class Stream:
     # Gaps.
 
     def _fill(self) -> SourceBatch | None:
-        """Posts that a gap lacks, after a page was asked for."""
+        """Posts of a gap, after a page was requested."""
         gap, now = self._gap, time.monotonic()
         if gap is None or now < max(gap.due, self._not_before):
             return None

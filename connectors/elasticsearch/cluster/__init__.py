@@ -1,4 +1,4 @@
-"""One cluster as both directions see it: where it is, who we are there, requests that any thread may make, failures."""
+"""What source and sink share about one cluster: its address, the login, thread-safe requests, failures."""
 
 from connectors.elasticsearch.cluster.client import Cluster
 from connectors.elasticsearch.cluster.failures import Failure, failure, item_failure

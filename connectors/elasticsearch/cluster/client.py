@@ -1,4 +1,4 @@
-"""A cluster: requests to it through the official client of its product, which any thread may make."""
+"""A cluster: requests to it through the official client of its product, thread-safe."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ class Link(Protocol):
     def send(
         self, method: str, target: str, body: bytes | None, headers: Mapping[str, str], timeout: float
     ) -> bytes | str:
-        """One request to one node, not made again. Raises what the client raises; see `failures.failure`."""
+        """One request to one node, without retries. Raises what the client raises; see `failures.failure`."""
 
     def close(self) -> None:
         """Close its connections."""
 
 
 class Cluster:
-    """Elasticsearch or OpenSearch. Connects when the first request is made; made again (`retries`) is nothing here.
+    """Elasticsearch or OpenSearch. Connects at the first request; does not retry (see `retries`).
 
-    Every method may be called from any thread, and raises what its client raises: `failure(error)` says what it means.
+    Every method is thread-safe, and raises what its client raises: `failure(error)` explains it.
 
     Raises:
         ConnectError: the client's package is missing.
@@ -54,7 +54,7 @@ class Cluster:
         self._link = _link(settings)
 
     def retries(self, timeout: Callable[[int], None] | None = None) -> RetryBudget:
-        """How often a request that fails in passing is made again; see `RetryBudget`."""
+        """How often a request with a transient failure is retried; see `RetryBudget`."""
         settings = self.settings
         return RetryBudget(
             settings.retries, settings.backoff, longest=LONGEST_PAUSE, waits_for=self.where, timeout=timeout
@@ -78,11 +78,11 @@ class Cluster:
         Args:
             method, path: such as "GET", "/index/_search". Names in a path: see `quoted`.
             body: bytes as they are; anything else is written as JSON.
-            params: what stands behind the question mark.
-            timeout: how many seconds to wait for an answer; `read_timeout` by default.
+            params: the query parameters.
+            timeout: seconds to wait for a response; `read_timeout` by default.
 
         Returns:
-            the answer, parsed where it is JSON.
+            the response, parsed where it is JSON.
         """
         answer = self.answer(method, path, body, params=params, timeout=timeout)
         try:
@@ -99,7 +99,7 @@ class Cluster:
         params: Mapping[str, Any] | None = None,
         timeout: float | None = None,
     ) -> bytes:
-        """The same as `request`, but for the answer, which is as it came."""
+        """The same as `request`, with the response unparsed."""
         data = body if body is None or isinstance(body, bytes) else orjson.dumps(body)
         answer = self._send(method, path, data, _JSON, params, timeout)
         return answer if isinstance(answer, bytes) else answer.encode()
@@ -114,7 +114,7 @@ class Cluster:
 
         Returns:
             an entry for each action, in order, with `status` and maybe `error` under the action's name. Empty when all
-            went well.
+            succeeded.
         """
         answer = self._send("POST", "/_bulk", body, _LINES, {"filter_path": _FILTER, **(params or {})}, timeout)
         whole = answer if isinstance(answer, bytes) else answer.encode()
@@ -125,7 +125,7 @@ class Cluster:
         return items if parsed.get("errors") else []
 
     def exists(self, path: str) -> bool:
-        """Whether there is something at a path, by its status."""
+        """Whether a path exists, by its status."""
         from connectors.elasticsearch.cluster.failures import failure
 
         try:
@@ -145,20 +145,20 @@ class Cluster:
         return found
 
     def open_point_in_time(self, index: str, keep_alive: str = "1m", **params: Any) -> str:
-        """A view of an index that stays as it is. Its id goes into the body of searches: {"pit": {"id": .., ..}}."""
+        """A stable view of an index. Its id goes into the body of searches: {"pit": {"id": .., ..}}."""
         path, key = ("_search/point_in_time", "pit_id") if self.open_search else ("_pit", "id")
         opened = self.request("POST", f"/{quoted(index)}/{path}", params={"keep_alive": keep_alive, **params})
         return str(opened[key])
 
     def close_point_in_time(self, point: str) -> None:
-        """Give that view up."""
+        """Close that view."""
         if self.open_search:
             self.request("DELETE", "/_search/point_in_time", {"pit_id": [point]})
         else:
             self.request("DELETE", "/_pit", {"id": point})
 
     def version(self) -> str:
-        """The version of the node that answers, such as 8.19.21."""
+        """The version of the node that responds, such as 8.19.21."""
         # `GET /` is not everywhere allowed, and not in every build.
         nodes = self.request("GET", "/_nodes/_local", params={"filter_path": "nodes.*.version"})
         return next((str(each["version"]) for each in nodes.get("nodes", {}).values()), "")

@@ -1,4 +1,4 @@
-"""The connections to one node, for either client: TLS from Java's keys, a proxy, none that was idle for long."""
+"""The connections to one node, for either client: TLS from Java's keys, a proxy, no long idle connections."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 
 
 class Connections:
-    """What both clients call the pool of a node: `urlopen` and `close`. For any number of threads.
+    """What both clients use as the pool of a node: `urlopen` and `close`. Thread-safe.
 
     Args:
         settings: of the cluster.
@@ -47,7 +47,7 @@ class Connections:
             self._manager.pool_classes_by_scheme = kinds
 
     def urlopen(self, method: str, target: str, body: bytes | None = None, **options: Any) -> urllib3.BaseHTTPResponse:
-        """One request. `timeout` is how long to wait for an answer, in seconds."""
+        """One request. `timeout` is the time to wait for a response, in seconds."""
         answer_within = options.pop("timeout", None) or self._settings.read_timeout
         options["timeout"] = Timeout(connect=self._settings.connect_timeout, read=answer_within)
         if self._manager is None:
@@ -69,7 +69,7 @@ class Connections:
 
 
 def _pool(kind: type[Any], settings: ProductOptions) -> type[Any]:
-    """A pool that replaces a connection which was idle for so long that somebody may have cut it silently."""
+    """A pool that replaces connections that were idle for so long that a firewall may have dropped them."""
 
     class Fresh(kind):  # type: ignore[misc]
         def _put_conn(self, connection: Any) -> None:

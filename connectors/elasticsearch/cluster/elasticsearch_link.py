@@ -1,4 +1,4 @@
-"""Elasticsearch's own client: nodes in turns, those that are away left out, the check that it is Elasticsearch."""
+"""Elasticsearch's own client: nodes in rotation, unavailable ones left out, the check that it is Elasticsearch."""
 
 from __future__ import annotations
 

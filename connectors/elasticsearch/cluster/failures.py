@@ -1,4 +1,4 @@
-"""What an error of either client, or of one document, means: its class, whether it passes, and a sentence for a user.
+"""The meaning of an error of either client, or of one document: its class, whether it is transient, and a message.
 
 The classes are those of the metrics: credentials, missing, unreachable, throttled, timeout, conflict, malformed,
 refused, other.
@@ -14,7 +14,7 @@ import orjson
 
 
 class Failure(NamedTuple):
-    """What went wrong.
+    """A failure.
 
     Attributes:
         kind: its class, for metrics.
@@ -72,7 +72,7 @@ _ANY: Final = re.compile(r".{0,300}")
 
 
 def failure(error: BaseException) -> Failure:
-    """What an error of a request means."""
+    """The meaning of a request's error."""
     status, body = _status(error), _body(error)
     names = {each.__name__ for each in type(error).__mro__}
     if "UnsupportedProductError" in names:
@@ -92,12 +92,12 @@ def failure(error: BaseException) -> Failure:
 
 
 def item_failure(status: int, error: Mapping[str, Any] | str | None) -> Failure:
-    """What became of one document of a bulk request: its `status` and `error`."""
+    """The meaning of one document's result in a bulk request: its `status` and `error`."""
     return _by_status(status, {"error": error, "status": status}, "")
 
 
 def missing_package(name: str, extra: str = "elasticsearch") -> str:
-    """The sentence for a library that is not installed."""
+    """The message for a library that is not installed."""
     return f"The package {name} is missing. Install connect-runtime[{extra}]."
 
 
@@ -150,7 +150,7 @@ def _body(error: BaseException) -> Any:
 
 
 def _reason(body: Any) -> tuple[str, str]:
-    """The type of an error and its reason, with that of its cause where it says more."""
+    """The type of an error and its reason, with that of its cause where it adds something."""
     error = body.get("error") if isinstance(body, Mapping) else body
     if not isinstance(error, Mapping):
         return "", " ".join(str(error or "").split())[:500]
@@ -164,7 +164,7 @@ def _reason(body: Any) -> tuple[str, str]:
 
 
 def _plain(error: BaseException) -> str:
-    """The innermost reason that a library gives: it wraps those of others, which name objects."""
+    """The innermost reason of a library's error, which wraps others and names objects."""
     inner: BaseException | None = error
     while inner is not None:
         error = inner

@@ -1,4 +1,4 @@
-"""The keys that sink and source have in common: Confluent's names for Elasticsearch, Aiven's for OpenSearch."""
+"""The keys that sink and source share: Confluent's names for Elasticsearch, Aiven's for OpenSearch."""
 
 from __future__ import annotations
 
@@ -86,18 +86,18 @@ class _ReachOptions(settings.Options):
 
 
 class ClusterOptions(_ReachOptions, LoginOptions):
-    """What both products have.
+    """The options of both products.
 
     Attributes:
         product: "Elasticsearch" or "OpenSearch".
-        connections: to each node: as many threads may make requests at a time.
+        connections: to each node: the number of threads that may send requests at a time.
     """
 
     product: ClassVar[str]
     connections: int = 5
 
     def check_cluster(self) -> None:
-        """Raise ConfigError where a URL is none, or keys contradict each other."""
+        """Raise ConfigError for an invalid URL, or keys that contradict each other."""
         for key, why in cluster_problems(self.config):
             raise ConfigError(key, why)
 
@@ -134,7 +134,7 @@ ProductOptions = ElasticsearchOptions | OpenSearchOptions
 
 
 def cluster_problems(parsed: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Keys that contradict each other or cannot be obeyed, with what to do.
+    """Keys that contradict each other or are impossible, with what to do.
 
     Args:
         parsed: values by key; keys that could not be parsed are missing.

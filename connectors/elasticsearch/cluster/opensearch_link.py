@@ -1,4 +1,4 @@
-"""OpenSearch's own client: nodes in turns, those that are away left out, signatures for Amazon's service."""
+"""OpenSearch's own client: nodes in rotation, unavailable ones left out, signatures for Amazon's service."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from connectors.elasticsearch.cluster.keys import OpenSearchOptions
 
 
 class _AlreadyJson(Serializer):
-    """Bodies are bytes, answers texts."""
+    """Bodies are bytes, responses texts."""
 
     mimetype = "application/json"
 

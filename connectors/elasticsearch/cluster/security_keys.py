@@ -41,7 +41,7 @@ class ApiKeyOptions(settings.Options):
 
 
 class AwsOptions(settings.Options):
-    """What signs requests to Amazon's service, of OpenSearch."""
+    """Signatures of requests to Amazon's service, for OpenSearch."""
 
     aws_region = settings.String(
         "aws.region",
@@ -153,7 +153,7 @@ class TlsOptions(settings.Options):
     """TLS by Java's keys.
 
     Attributes:
-        tls_prefix: what stands before their names.
+        tls_prefix: of their names.
     """
 
     tls_prefix: ClassVar[str]

@@ -13,7 +13,7 @@ from connectors.elasticsearch.cluster.security_keys import AwsOptions
 
 
 def signer(options: AwsOptions) -> Any:
-    """What opensearch-py takes as `http_auth`.
+    """The value of opensearch-py's `http_auth`.
 
     Raises:
         ConnectError: boto3 is missing, or finds no keys on this machine.

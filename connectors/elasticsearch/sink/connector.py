@@ -14,7 +14,7 @@ from connectors.elasticsearch.sink.task import ElasticsearchSinkTask, OpenSearch
 
 
 class ElasticsearchSinkConnector(SinkConnector):
-    """Hands its configuration to the tasks. Connects to nothing."""
+    """Passes its configuration to the tasks. Connects to nothing."""
 
     options: ClassVar[type[SinkOptions]] = ElasticsearchSinkOptions
     settings = ElasticsearchSinkOptions.definition()
@@ -46,7 +46,7 @@ class OpenSearchSinkConnector(ElasticsearchSinkConnector):
 
 
 def _warn_of_evolution(options: SinkOptions, found: Mapping[str, ConfigValue]) -> None:
-    """Warn of changes that no index can have, and of a policy for mappings that are left to the cluster."""
+    """Warn of schema changes that no index can have, and of a policy for mappings that are left to the cluster."""
     if WIDEN in options.policy.allowed:
         found["schema.evolution"].warnings.append(
             "widen cannot be carried out: no field of an index changes its type, and such a record does not fit."

@@ -1,4 +1,4 @@
-"""What becomes of a bulk request: sent again where that helps, each record's outcome told apart."""
+"""Sends bulk requests: retried where that helps, with the outcome of each record."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class Refused:
 
 @dataclass
 class Told:
-    """What has happened since somebody asked last.
+    """What has happened since the last call.
 
     Attributes:
         written, deleted: documents by target.
-        seconds: how long each request took.
+        seconds: the duration of each request.
         errors: by class.
-        conflicts: records whose document was there in the same or a newer version, by target.
-        refused: records that somebody has to decide on.
+        conflicts: records whose document existed in the same or a newer version, by target.
+        refused: records for the error policy.
     """
 
     written: Counter[str] = field(default_factory=Counter)
@@ -46,7 +46,7 @@ class Told:
     refused: list[Refused] = field(default_factory=list)
 
     def add(self, more: Told) -> None:
-        """What else has happened."""
+        """Add later results."""
         self.written.update(more.written)
         self.deleted.update(more.deleted)
         self.seconds += more.seconds
@@ -56,13 +56,13 @@ class Told:
 
 
 class Delivery:
-    """Sends requests. `send` is for any thread, `told` for the task's.
+    """Sends requests. `send` is thread-safe, `told` is for the task's thread.
 
     Args:
-        wait: waits so many seconds; False when the task ends.
+        wait: waits this many seconds; False when the task ends.
 
     Attributes:
-        trouble: why requests are made again now, empty when they are not.
+        trouble: why requests are being retried, empty when they are not.
     """
 
     def __init__(self, options: SinkOptions, cluster: Cluster, wait: Callable[[float], bool]) -> None:
@@ -77,16 +77,16 @@ class Delivery:
         self._waiter = Waiter()
 
     def told(self) -> Told:
-        """What has happened since the last call."""
+        """The results since the last call."""
         with self._lock:
             told, self._told = self._told, Told()
         return told
 
     def send(self, request: Request) -> None:
-        """Send it until each record is written, or somebody has to decide on it.
+        """Send a request until each record is written, or refused.
 
         Raises:
-            ConnectError: it cannot be written, and that is not a record's fault.
+            ConnectError: it cannot be written, and no record is at fault.
         """
         told = Told()
         try:
@@ -100,12 +100,12 @@ class Delivery:
         return self._cluster.bulk(body, params=self._params)
 
     def goes_on(self) -> None:
-        """The cluster takes requests."""
+        """The cluster accepts requests again."""
         self.trouble = ""
         self._waiter.goes_on()
 
     def retries(self) -> RetryBudget:
-        """How often a request is made again."""
+        """How often a request is retried."""
         return self._cluster.retries()
 
     def again(self, retries: RetryBudget, found: Failure, error: BaseException | None) -> None:
@@ -124,7 +124,7 @@ class Delivery:
 
 
 class _Sending:
-    """One request, until it is settled. Items are told by their places in it."""
+    """One request, until it is settled. Items are identified by their positions in it."""
 
     def __init__(self, delivery: Delivery, request: Request, told: Told) -> None:
         self._delivery = delivery
@@ -164,7 +164,7 @@ class _Sending:
         delivery.goes_on()
 
     def _in_halves(self, indexes: list[int], found: Failure) -> None:
-        """It is too large, or one record spoils it for all: an id that is too long, for example."""
+        """Send it in halves: it is too large, or one record spoils it for all: an id that is too long, for example."""
         if len(indexes) == 1:
             self._refuse(indexes[0], found)
             return
@@ -173,7 +173,7 @@ class _Sending:
         self._send(indexes[half:])
 
     def _sort(self, indexes: list[int], answer: list[dict[str, dict[str, Any]]]) -> tuple[list[int], Failure | None]:
-        """Count what is written, note what is refused; what is to be sent again, and why."""
+        """Count written items, note refused ones; returns those to retry, and why."""
         if not answer and len(indexes) == self._request.count:
             for part in self._request.parts:
                 self._wrote(part.target, len(part.items) - part.deleted, part.deleted)
@@ -228,7 +228,7 @@ class _Sending:
 
 
 def _with_later_ones(request: Request, indexes: list[int], again: list[int]) -> list[int]:
-    """Where order counts, what comes behind one that is sent again and is about the same document is sent again too."""
+    """Where order counts, later items about a document that is retried are retried too."""
     if not again or not request.ids:
         return again
     moved: set[tuple[str, bytes]] = set()

@@ -2,7 +2,7 @@
 
 Decimals are numbers (exact ones; Java's are doubles), Timestamp and Date milliseconds since 1970, Time milliseconds of
 the day, bytes base64. A map with text keys is an object, another one a list of objects with key and value. Schemaless
-values are written as they are. A text, or bytes, that hold a JSON object are that object.
+values are written as they are. A text, or bytes, with a JSON object becomes that object.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ class Documents:
 
 
 def timed(document: bytes, field: str, time: bytes) -> bytes:
-    """A document with one more field, whose value is JSON already."""
+    """A document with one more field, whose value is already JSON."""
     rest = document[1:] if document[1:].lstrip().startswith(b"}") else b"," + document[1:]
     return b"{%b:%b%b" % (orjson.dumps(field), time, rest)
 
@@ -163,7 +163,7 @@ def _written(item: Any) -> bytes | None:
 
 
 def _checked(text: bytes | None) -> bytes | None:
-    """A text that is to be a document."""
+    """A text for a document, checked."""
     if text is None:
         return None
     try:
@@ -183,7 +183,7 @@ def _on_one_line(text: bytes | None) -> bytes | None:
 
 
 def _other(value: Any) -> Any:
-    """What the encoder does not know."""
+    """The conversion of types that the encoder does not know."""
     if isinstance(value, Decimal):
         return orjson.Fragment(str(value) if value.is_finite() else "null")
     if isinstance(value, dt.datetime):

@@ -1,8 +1,8 @@
-"""Records against the mapping of their index, by the policy of all sinks: fields added, left out, records refused.
+"""Fits records to the mapping of their index, by the policy of all sinks: fields added, left out, records refused.
 
-An index can be given fields, and nothing else: no field changes its type, and every field may be null. What its mapping
-says is brought into the form of a record's schema, so that the two can be compared; what cannot be said in schemas (a
-date that may be a text, an address, a point) is for the cluster to decide.
+An index can get fields, and no other change: no field changes its type, and every field may be null. Its mapping is
+translated into the form of a record's schema, so that the two can be compared; mappings without an equivalent schema (a
+date that may be a text, an address, a point) are left to the cluster.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Fitting:
     """Fits batches to indices. For the task's thread; raises what the cluster's client raises.
 
     Args:
-        options: see there; `policy` says what may be done.
+        options: see there; `policy` says what may be changed.
     """
 
     def __init__(self, options: SinkOptions, cluster: Cluster) -> None:
@@ -54,10 +54,10 @@ class Fitting:
         self._known: dict[tuple[str, int], tuple[Schema, Evolution]] = {}
 
     def fitted(self, topic: str, target: str, batch: SinkBatch, reporter: Reporter | None) -> SinkBatch:
-        """The records that may be written, without the fields that are to be left out; fields are added before.
+        """The records that may be written, without ignored fields; new fields are added before.
 
         Raises:
-            DataError: a record does not fit, and the policy is to fail, or there is nobody to report it to.
+            DataError: a record does not fit, and the policy is to fail, or there is no error reporter.
         """
         options = self._options
         if self._policy == _NOTHING or options.schema_ignored or topic in options.schemaless or not len(batch):
@@ -85,7 +85,7 @@ class Fitting:
         return True
 
     def _judged(self, target: str, values: Values) -> Verdict:
-        """What all records with a schema ask of an index; those without fit everything."""
+        """What the records with a schema require of an index; those without fit everything."""
         changes: dict[Change, None] = {}
         mismatches: list[Mismatch] = []
         ignored: set[Path] = set()
@@ -112,7 +112,7 @@ class Fitting:
         return known[1]
 
     def _add(self, target: str, verdict: Verdict) -> None:
-        """Add fields, for all that the records of a batch ask for."""
+        """Add fields, for all that the records of a batch require."""
         for change in verdict.changes:
             assert isinstance(change, AddField)
             *outer, name = (part for part in change.path if part not in _WITHIN)
@@ -126,7 +126,7 @@ class Fitting:
     # A mapping in the form of a schema.
 
     def _as_seen_by(self, schema: Schema, mapping: Mapping[str, Any]) -> Schema:
-        """The fields of a mapping that a schema has as well. Others want nothing of a record."""
+        """The fields of a mapping that a schema has as well. Others require nothing of a record."""
         fields = {}
         for field in schema.fields:
             there = mapping.get(field.name)
@@ -135,7 +135,7 @@ class Fitting:
         return Schema.struct(fields)
 
     def _one(self, schema: Schema, there: Mapping[str, Any]) -> Schema:
-        """How a field of a mapping looks to values of a schema."""
+        """A field of a mapping as a schema."""
         if schema.type is Type.ARRAY and schema.value_schema is not None:
             # An index knows no arrays: a field has one value or many.
             return schema.replace(value_schema=self._one(schema.value_schema, there).as_optional())

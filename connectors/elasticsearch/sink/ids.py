@@ -16,7 +16,7 @@ Cell = bytes | DataError | None
 
 
 def ids_of(options: SinkOptions, topic: str, batch: SinkBatch) -> list[Any] | None:
-    """The id of each record's document, as JSON; DataError where the key cannot be one. None: the cluster's choice.
+    """The id of each record's document, as JSON; DataError where the key cannot be one. None: the cluster chooses.
 
     Args:
         topic: of the records, as transformations left it.
@@ -60,7 +60,7 @@ def _key(key: Any) -> bytes | DataError:
 
 
 def versions_of(options: SinkOptions, topic: str, batch: SinkBatch) -> list[Any] | None:
-    """The version of each record's document; DataError where the header says none. None: they have none of ours."""
+    """The version of each record's document; DataError where the header is missing. None: no versions are set."""
     if not options.versioned(topic):
         return None
     if not options.version_header:
@@ -82,7 +82,7 @@ def _version(header: Any, name: str) -> int | DataError:
 
 
 def routes_of(options: SinkOptions, batch: SinkBatch) -> list[Any] | None:
-    """What each record's document is routed by, as JSON; None for a row: by its id. None: all are."""
+    """The routing of each record's document, as JSON; None for a row: by its id. None: all are."""
     if options.routing == "none":
         return None
     if options.routing == "key":
@@ -97,7 +97,7 @@ def _route(value: Any) -> bytes | None:
 
 
 def fields(values: Values, path: Sequence[str]) -> list[Any]:
-    """The field at a path of each value; None where there is none. A text that holds JSON is looked into."""
+    """The field at a path of each value; None where it is missing. A text with JSON is parsed."""
     found: list[Any] = [None] * len(values)
     first, *rest = path
     for rows, group in values.groups():

@@ -1,4 +1,4 @@
-"""The keys of the sinks: Confluent's for Elasticsearch, Aiven's for OpenSearch, and those that we add to both."""
+"""The keys of the sinks: Confluent's for Elasticsearch, Aiven's for OpenSearch, and new ones for both."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class _OwnOptions(
         "type.name": WithoutEffect("documents have no types any more", unless=("_doc",)),
     },
 ):
-    """The keys that the sinks for both products have, but those of schema evolution."""
+    """The keys that the sinks of both products have, except those of schema evolution."""
 
     batch_size = settings.Int(
         "batch.size",
@@ -248,19 +248,19 @@ class _OwnOptions(
 
 
 class SinkOptions(_OwnOptions, EvolutionOptions):
-    """The keys, and what they say together.
+    """The keys, and what they mean together.
 
     Attributes:
         method: insert, upsert or script.
-        script: what stands under "script" in an update, None for other methods; its params are added.
+        script: the value of "script" in an update, None for other methods; its params are added.
         keyed: whether key.ignore is false.
         ids: BY_KEY, BY_PLACE or BY_CLUSTER, for topics that are not in `keyless`; `ids_if_keyless` for those that are.
         resources: the existing target of each topic; empty: none are given.
         resource_kind: of these: index, data_stream or alias.
         stream: the format of data streams' names, None where documents go to indices.
-        stream_template: the index template that data streams have, None where one is made.
+        stream_template: the index template of data streams, None where one is created.
         time_fields: of data streams, see data.stream.timestamp.field.
-        time_field: where the time is put: @timestamp.
+        time_field: the field for the time: @timestamp.
         nulls, malformed, conflicts: a word each, see behavior.on.*.
         policy: how indices may be changed, and what happens to records that do not fit.
     """
@@ -299,7 +299,7 @@ class SinkOptions(_OwnOptions, EvolutionOptions):
     time_field: str = "@timestamp"
 
     def __init__(self, config: Config) -> None:
-        """Take parsed values.
+        """Check parsed values.
 
         Raises:
             ConfigError: they contradict each other.
@@ -323,25 +323,25 @@ class SinkOptions(_OwnOptions, EvolutionOptions):
         self.policy = EvolutionPolicy.of(config)
 
     def ids_of(self, topic: str) -> str:
-        """Where the ids of a topic's documents come from."""
+        """The origin of the ids of a topic's documents."""
         found = self.ids_if_keyless if topic in self.keyless else self.ids
         # A data stream has an id once: all but the first record of a key would be refused.
         return BY_PLACE if self.to_streams and found == BY_KEY else found
 
     def versioned(self, topic: str) -> bool:
-        """Whether a topic's documents have versions: the cluster then refuses older ones, whatever comes first."""
+        """Whether a topic's documents have versions: the cluster then refuses older ones, whatever arrives first."""
         return self.method == INSERT and self.keyed and topic not in self.keyless and not self.to_streams
 
     def ordered(self, topic: str) -> bool:
-        """Whether the order counts in which a topic's documents come to the cluster.
+        """Whether the order matters in which a topic's documents arrive at the cluster.
 
-        Where it refuses older versions it counts only behind a deletion, which it soon forgets.
+        Where it refuses older versions it matters only after a deletion, which it soon forgets.
         """
         return self.ids_of(topic) == BY_KEY and (not self.versioned(topic) or self.nulls == DELETE)
 
     @property
     def to_streams(self) -> bool:
-        """Whether documents go to data streams, which take new ones only."""
+        """Whether documents go to data streams, which accept only new ones."""
         return self.stream is not None or self.resource_kind == "data_stream"
 
 
@@ -545,7 +545,7 @@ _CONFLUENTS: Final = "topic.to.external.resource.mapping"
 
 
 def _method(parsed: Mapping[str, Any]) -> tuple[str, str]:
-    """The key of the write method, which each product calls its own way, and what it says."""
+    """The key of the write method, whose name differs between the products, and its value."""
     key = "index.write.method" if "index.write.method" in parsed else "write.method"
     return key, str(parsed.get(key, INSERT)).lower()
 
@@ -581,7 +581,7 @@ def _stream(parsed: Mapping[str, Any]) -> str | None:
 
 
 def pair(written: str) -> tuple[str, str]:
-    """A topic and what it goes to."""
+    """A topic and its target."""
     topic, _, resource = written.partition(":")
     return topic.strip(), resource.strip()
 

@@ -31,10 +31,10 @@ class Lines:
     """Records of one batch that go to one target.
 
     Attributes:
-        batch, rows: where they come from.
+        batch, rows: their origin.
         items: for each, its action and document, each line with its end.
-        ids: of each document whose order counts, None where it does not.
-        deleted: how many of them are deletions.
+        ids: of each document whose order matters, None where it does not.
+        deleted: the number of deletions.
     """
 
     target: str
@@ -72,7 +72,7 @@ class Writer:
         self._documents = Documents(options.compact_maps)
 
     def parts(self, batch: SinkBatch) -> tuple[list[Part], dict[int, DataError]]:
-        """What a batch is made of, and its rows without a target with the reason."""
+        """The parts of a batch, and its rows without a target with the reason."""
         found: list[Part] = []
         wrong: dict[int, DataError] = {}
         for topic, of_topic, indexes in _by_topic(batch):
@@ -86,7 +86,7 @@ class Writer:
     def lines(self, topic: str, target: str, batch: SinkBatch) -> tuple[Lines, dict[int, DataError]]:
         """The lines of records of one topic that go to one target, and the rows that have none with the reason.
 
-        Records without a value that are to be ignored have none, and no reason.
+        Ignored records without a value have none, and no reason.
         """
         options = self._options
         documents, wrong = self._documents.of(batch.values)
@@ -149,7 +149,7 @@ class Writer:
         return Lines(target, batch, rows, items, kept if ordered and ids is not None else None, deleted), wrong
 
     def _of_null(self, batch: SinkBatch, row: int, id_: Any) -> DataError | bool | None:
-        """What a record without a value is: an error, nothing (True), or None for a deletion."""
+        """The meaning of a record without a value: an error, nothing (True), or None for a deletion."""
         if self._options.nulls == FAIL:
             return DataError("The record has no value (behavior.on.null.values=fail; there are ignore and delete).")
         if self._options.nulls != DELETE or self._options.to_streams:
@@ -186,7 +186,7 @@ class Writer:
         return body + b"}"
 
     def _with_time(self, batch: SinkBatch, documents: list[bytes | None]) -> list[bytes | None]:
-        """The documents with the time that those of data streams have to have."""
+        """The documents with the time that data streams require."""
         field = self._options.time_field
         columns = [fields(batch.values, (name,)) for name in (field, *self._options.time_fields)]
         found: list[bytes | None] = []

@@ -1,6 +1,6 @@
 """The mapping of an index, from the schema of its records.
 
-https://docs.confluent.io/kafka-connectors/elasticsearch/current/ says what Java's connector makes of which type.
+https://docs.confluent.io/kafka-connectors/elasticsearch/current/ lists the types of Java's connector.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _TEXT: Final = {"type": "text", "fields": {"keyword": {"type": "keyword", "ignor
 
 
 def mapping_of(schema: Schema, options: SinkOptions) -> dict[str, Any] | None:
-    """What `PUT /index/_mapping` takes; None for a schema that is not a struct, whose documents say their fields."""
+    """The body of `PUT /index/_mapping`; None for a schema that is not a struct: its documents define fields."""
     if schema.type is not Type.STRUCT:
         return None
     return {"properties": _fields(schema, options)}

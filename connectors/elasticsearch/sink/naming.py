@@ -22,7 +22,7 @@ class Naming:
     """Finds the targets of batches.
 
     Raises:
-        ConfigError: `index.name.format` has a variable that there is not.
+        ConfigError: `index.name.format` has an unknown variable.
     """
 
     def __init__(self, options: SinkOptions) -> None:
@@ -46,7 +46,7 @@ class Naming:
 
         Args:
             topic: of all these records, as transformations left it.
-            batch: they.
+            batch: the records.
         """
         if self._options.resources:
             name = self._options.resources.get(topic)
@@ -85,7 +85,7 @@ def _name_and_pattern(inside: str) -> tuple[str, str]:
 
 
 def index_name(wanted: str) -> str:
-    """A name that an index may have: lower case, at most 255 bytes, neither - nor _ nor + in front, no dots alone."""
+    """A valid index name: lower case, at most 255 bytes, neither - nor _ nor + in front, not only dots."""
     name = wanted.lower()
     while len(name.encode()) > _LONGEST:
         name = name[:-1]
@@ -95,7 +95,7 @@ def index_name(wanted: str) -> str:
 
 
 def _texts(batch: SinkBatch, name: str, pattern: str) -> Callable[[int], str | None]:
-    """What each record says at a place, as text; None where it says nothing of use."""
+    """The field of each record, as text; None where it is missing or has no usable value."""
     kind, _, path = name.partition(".")
     values: Sequence[Any]
     if kind == "timestamp":

@@ -1,6 +1,6 @@
-"""Bulk requests on their way: records wait, are cut into requests, and are sent by threads beside consumption.
+"""Bulk requests: records wait, are split into requests, and are sent by threads beside consumption.
 
-Two requests at a time never hold the same document where its order counts: then the first in line waits.
+Two requests at a time never contain the same document where its order matters: then the first in line waits.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ _UNLIMITED: Final = 1 << 62
 
 
 class Request:
-    """Some records that are sent together.
+    """Records that are sent together.
 
     Attributes:
-        parts: they, in order.
-        count: how many.
+        parts: the records, in order.
+        count: their number.
         size: their bytes.
-        ids: of documents whose order counts.
-        since: when the first one came.
+        ids: of documents whose order matters.
+        since: the arrival of the first one.
     """
 
     __slots__ = ("count", "ids", "parts", "since", "size")
@@ -39,7 +39,7 @@ class Request:
         self.since = time.monotonic()
 
     def add(self, lines: Lines, size: int) -> None:
-        """Some more."""
+        """Add more records."""
         self.parts.append(lines)
         self.count += len(lines.items)
         self.size += size
@@ -52,7 +52,7 @@ class Request:
         return list(chain.from_iterable(part.items for part in self.parts))
 
     def at(self, index: int) -> tuple[Lines, int]:
-        """The part that an item is in, and which one of it."""
+        """The part that contains an item, and its position there."""
         for part in self.parts:
             if index < len(part.items):
                 return part, index
@@ -61,10 +61,11 @@ class Request:
 
 
 class Outbox:
-    """What waits and what is on its way. All methods are for the task's thread.
+    """What waits and what is being sent. All methods are for the task's thread.
 
     Args:
-        send: called in threads, one request at a time in each: returns when it is settled, whatever became of single
+        send: called on threads, one request at a time on each: returns when it is settled, whatever the result of
+            single
             records, raises when it cannot be.
         threads: how many.
         most, most_bytes: of a request; -1 for no limit.
@@ -102,16 +103,16 @@ class Outbox:
 
     @property
     def error(self) -> Exception | None:
-        """Why no more is sent."""
+        """Why nothing more is sent."""
         return self._error
 
     @property
     def records(self) -> int:
-        """How many wait or are on their way."""
+        """The number of records that wait or are being sent."""
         return self._records
 
     def room(self, records: int, size: int, within: float) -> bool:
-        """Wait until no more than so many records, and bytes, wait or are on their way. False: it took too long."""
+        """Wait until at most this many records, and bytes, wait or are being sent. False: it took too long."""
         with self._changed:
             self._changed.wait_for(
                 lambda: (self._records < records and self._bytes < size) or self._error is not None, within
@@ -119,7 +120,7 @@ class Outbox:
             return (self._records < records and self._bytes < size) or self._error is not None
 
     def add(self, lines: Lines) -> None:
-        """Have records sent."""
+        """Queue records."""
         sizes = list(map(len, lines.items))
         start = 0
         with self._changed:
@@ -140,7 +141,7 @@ class Outbox:
             self._changed.notify_all()
 
     def flush(self, within: float) -> bool:
-        """Wait until nothing is left or no more is sent. False: it took too long."""
+        """Wait until everything is sent or sending has stopped. False: it took too long."""
         with self._changed:
             self._hurry = True
             self._changed.notify_all()
@@ -149,7 +150,7 @@ class Outbox:
         return done
 
     def withdraw(self) -> list[SinkBatch]:
-        """Take back what waits. What is on its way goes on."""
+        """Take back what waits. What is being sent continues."""
         with self._changed:
             waiting = [*self._full, *([self._open] if self._open else [])]
             self._full.clear()
@@ -161,7 +162,7 @@ class Outbox:
         return [part.batch.take(list(part.rows)) for request in waiting for part in request.parts]
 
     def end(self, within: float) -> None:
-        """Let the threads end, and wait for them so many seconds. What waits is not sent."""
+        """Let the threads end, and wait for them this many seconds. What waits is not sent."""
         with self._changed:
             self._ending = True
             self._changed.notify_all()
@@ -177,7 +178,7 @@ class Outbox:
     # Inside.
 
     def _fitting(self, lines: Lines, sizes: list[int], start: int, request: Request) -> int:
-        """Up to where records fit into a request, with at least one for an empty one."""
+        """The end of the records that fit into a request, with at least one for an empty one."""
         stop = min(len(sizes), start + self._most - request.count)
         room = self._most_bytes - request.size
         if sum(sizes[start:stop]) > room:
@@ -206,7 +207,7 @@ class Outbox:
         thread.start()
 
     def _next(self) -> tuple[Request | None, float | None]:
-        """The request whose turn it is, or how long to wait for one."""
+        """The next request, or how long to wait for one."""
         if self._full:
             first = self._full[0]
         elif self._open is not None and self._open.count:

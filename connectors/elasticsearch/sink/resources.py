@@ -1,4 +1,4 @@
-"""Indices and data streams: looked for, made where that is wanted, given a mapping."""
+"""Indices and data streams: found, created where that is enabled, given a mapping."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 
 class Resources:
-    """What is there to write to. For the task's thread. Raises what the cluster's client raises."""
+    """The targets that exist. For the task's thread. Raises what the cluster's client raises."""
 
     def __init__(self, options: SinkOptions, cluster: Cluster) -> None:
         self._options = options
@@ -25,10 +25,10 @@ class Resources:
         self._mapped: set[str] = set()
 
     def check(self) -> None:
-        """Look whether the resources are there that the configuration names.
+        """Check that the resources in the configuration exist.
 
         Raises:
-            ConnectError: one is not, or is something else.
+            ConnectError: one does not, or is something else.
         """
         for topic, name in self._options.resources.items():
             kinds = self._kinds(name)
@@ -48,7 +48,7 @@ class Resources:
             self._there.add(name)
 
     def ensure(self, name: str, topic: str, schema: Schema | None) -> None:
-        """See to it that a target is there, with a mapping if it is to have one.
+        """Ensure that a target exists, with a mapping if it should have one.
 
         Args:
             name: the target.
@@ -73,12 +73,12 @@ class Resources:
         self._mapped.add(name)
 
     def forget(self, name: str) -> None:
-        """Somebody removed it meanwhile: look again."""
+        """The target was removed meanwhile: check again."""
         self._there.discard(name)
         self._mapped.discard(name)
 
     def _kinds(self, name: str) -> set[str]:
-        """What goes by this name: of indices, aliases, data_streams."""
+        """The kinds of things with this name: of indices, aliases, data_streams."""
         try:
             found: dict[str, list[Any]] = self._cluster.request("GET", f"/_resolve/index/{quoted(name)}")
         except Exception as error:
@@ -115,7 +115,7 @@ class Resources:
         # The first document makes the stream.
 
     def _has_template(self, name: str) -> bool:
-        """Whether a template makes a data stream of an index of this name."""
+        """Whether a template makes an index of this name a data stream."""
         found = self._cluster.request("GET", "/_index_template").get("index_templates", [])
         templates = [each.get("index_template", {}) for each in found]
         patterns = [pattern for each in templates if "data_stream" in each for pattern in each["index_patterns"]]

@@ -41,9 +41,11 @@ _SAY_AGAIN: Final = 60.0
 class ElasticsearchSinkTask(SinkTask):
     """Writes records as documents.
 
-    `put` makes bulk requests, which threads send while the next records are consumed; it waits where too many do. They
-    make a request again that failed for now. `pre_commit` waits until all that was taken is written. What cannot be
-    written is raised by the call that comes next.
+    `put` makes bulk requests, which threads send while the next records are consumed; it waits where too many do.
+    Requests
+    with transient failures are retried. `pre_commit` waits until everything accepted is written. Errors are raised by
+    the
+    next call.
     """
 
     options: ClassVar[type[ElasticsearchSinkOptions | OpenSearchSinkOptions]] = ElasticsearchSinkOptions
@@ -129,7 +131,7 @@ class ElasticsearchSinkTask(SinkTask):
     # Inside.
 
     def _look_for_resources(self) -> None:
-        """See to it at once that what the configuration names is there, if the cluster is."""
+        """Check at once that the configured resources exist, if the cluster is available."""
         try:
             self._resources.check()
         except ConnectError:
@@ -160,7 +162,7 @@ class ElasticsearchSinkTask(SinkTask):
         )
 
     def _settle(self) -> None:
-        """Tell what has happened, and raise what has to be."""
+        """Report results, and raise errors."""
         for each in self._tell():
             if self._failed is None:
                 try:
@@ -186,7 +188,7 @@ class ElasticsearchSinkTask(SinkTask):
         return told.refused
 
     def _say_conflicts(self, conflicts: Counter[str]) -> None:
-        """After a crash they are what it should be; else a topic was recreated, or somebody else writes documents."""
+        """Conflicts are expected after a crash; else a topic was recreated, or another program writes documents."""
         self._conflicts.update(conflicts)
         if time.monotonic() >= self._conflicts_due:
             self._conflicts_due = time.monotonic() + _SAY_AGAIN
@@ -199,7 +201,7 @@ class ElasticsearchSinkTask(SinkTask):
         self.context.metrics.count(f"{self._metrics}errors_total", count, **label)
 
     def _refused(self, found: Failure, error: Exception, target: str) -> ConnectError:
-        """What to raise for a request about a target that failed."""
+        """The error to raise for a failed request about a target."""
         self._count_error(found.kind)
         said = f"{self._cluster.where}, {target}: {found.sentence}"
         if not found.passing:
@@ -207,7 +209,7 @@ class ElasticsearchSinkTask(SinkTask):
         return self._retries.failed(said)
 
     def _cannot_write(self, record: SinkRecord, why: DataError) -> None:
-        """A record that cannot be made a document."""
+        """A record that cannot become a document."""
         self._count_error("malformed")
         if self._options.drop_invalid:
             log.warning("%s is left out (drop.invalid.message): %s", _where(record), why)

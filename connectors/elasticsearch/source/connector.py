@@ -1,4 +1,4 @@
-"""The connectors: they find the indices, follow what comes and goes, and share shards out among the tasks."""
+"""The connectors: they find the indices, follow new and deleted ones, and distribute shards among the tasks."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class ElasticsearchSourceConnector(SourceConnector):
         return True
 
     def _shards(self) -> list[Shard]:
-        """What is to be read now."""
+        """The shards to read now."""
         try:
             return shards.found(self._cluster, self._names)
         except Exception as error:  # clients raise anything

@@ -1,12 +1,12 @@
-"""When a shard is read, and up to where, so that nothing is left out behind what is read.
+"""When a shard is read, and up to where, so that nothing behind the position is missed.
 
 By sequence numbers: every operation up to a shard's global checkpoint has been applied in all its copies. When the
-checkpoint is known first and the index is refreshed after that, a view opened then shows all of them, and reading ends
-with the checkpoint: what is written later has higher numbers.
+checkpoint is read first and the index is refreshed after that, a view opened then shows all of them, and reading ends
+with the checkpoint: later writes have higher numbers.
 
-By a field: documents may come whose value is lower than what was read, since it was set before they were written. So
-only values are read that are old enough: dates by themselves (`delay.ms`), of others those that are not above the
-highest one of so long ago. Of equal values those written later have higher sequence numbers, and come however late.
+By a field: documents may arrive with lower values than those already read, since the value was set before they were
+written. So only old enough values are read: dates by themselves (`delay.ms`), others up to the highest one of that long
+ago. Of equal values later writes have higher sequence numbers, and are found however late.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Followed:
     """One shard of a task.
 
     Attributes:
-        position: behind what it is read next.
+        position: after which it is read next.
         done: the checkpoint up to which it was read; -2 before the first time.
         pending: whether some documents were too young then.
     """
@@ -64,11 +64,11 @@ class Followed:
         return checkpoint is not None and (self.pending or checkpoint.seq_no != self.done)
 
     def went_back(self, checkpoint: Checkpoint) -> bool:
-        """Whether the shard has less than was read of it: the index was restored as it was at an earlier time."""
+        """Whether the shard has less than was read of it: the index was restored from an earlier state."""
         return checkpoint.highest < self.position.seq_no != BEHIND_ALL
 
     def read_up_to(self, checkpoint: Checkpoint, *, pending: bool) -> None:
-        """All that was to be read by now is read."""
+        """Everything that was to be read by now is read."""
         self.done = checkpoint.seq_no
         self.pending = pending
 
@@ -85,7 +85,7 @@ class Followed:
 
 @dataclass(slots=True)
 class Limits:
-    """Up to where shards are read.
+    """The limits of reading shards.
 
     Attributes:
         cursor: the field whose values grow; empty for sequence numbers.
@@ -104,7 +104,7 @@ class Limits:
     clock: Callable[[], float] = time.monotonic
 
     def of(self, followed: Followed, checkpoint: Checkpoint) -> Reach:
-        """How far a shard may be read, given how far it is."""
+        """How far a shard may be read, given its checkpoint."""
         return self._by_field(followed) if self.cursor else self._by_number(followed, checkpoint.seq_no)
 
     def _by_number(self, followed: Followed, checkpoint: int) -> Reach:

@@ -1,4 +1,4 @@
-"""The keys of the Elasticsearch and OpenSearch sources, beside those of `cluster`, and what others call them."""
+"""The keys of the Elasticsearch and OpenSearch sources, beside those of `cluster`, and their names elsewhere."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _RECORDS: Final = "Records"
 
 
 def _query(written: str) -> Any:
-    """The query that a user wrote, None for none."""
+    """The user's query, None for none."""
     if not written:
         return None
     try:
@@ -50,7 +50,7 @@ def _headers(name: str, value: Any) -> None:
 
 
 def _nodes(_: str, config: Mapping[str, Any]) -> str | None:
-    """The nodes as their host, port and scheme say them; None without a host."""
+    """The nodes from their host, port and scheme; None without a host."""
     scheme, port = config.get("es.scheme") or "http", config.get("es.port") or "9200"
     hosts = [host.strip() for host in (config.get("es.host") or "").split(";") if host.strip()]
     return ",".join(f"{scheme}://{host}:{port}" for host in hosts) or None
@@ -248,7 +248,7 @@ class SourceOptions(
         return [*filter(None, self.index_names), *prefix]
 
     def check(self) -> None:
-        """See that keys go together, those of the cluster aside.
+        """Check that keys fit together, those of the cluster aside.
 
         Raises:
             ConfigError: they do not.

@@ -70,11 +70,11 @@ _AS_THEY_ARE: Final[dict[str, type]] = {
 
 
 class Unfitting(Exception):
-    """A document has no place in the schema; the message says which field and why."""
+    """A document does not fit the schema; the message says which field and why."""
 
 
 class Mapped:
-    """What an index's documents become.
+    """How an index's documents are converted.
 
     Args:
         index: its name.
@@ -96,7 +96,7 @@ class Mapped:
         """The records' values.
 
         Raises:
-            Unfitting: a document has a field that the mapping has not, or a value of another type.
+            Unfitting: a document has a field that the mapping does not have, or a value of another type.
         """
         columns = []
         expanded = list(map(_expanded, documents))
@@ -198,7 +198,7 @@ def _converted(convert: Convert, value: Any, path: str) -> Any:
 
 
 def _expanded(document: dict[str, Any]) -> dict[str, Any]:
-    """A document in which `a.b` is a field of `a`, as the cluster understands it too."""
+    """A document in which `a.b` is a field of `a`, as the cluster reads it."""
     if not any("." in name for name in document):
         return document
     whole: dict[str, Any] = {}
@@ -231,7 +231,7 @@ def _text(value: Any) -> str:
 
 
 def _whole(value: Any) -> int:
-    """A whole number as the cluster indexes it: of texts too, and without what is behind the point."""
+    """A whole number as the cluster indexes it: of texts too, and without decimals."""
     return int(Decimal(value)) if isinstance(value, str | float) else int(value)
 
 

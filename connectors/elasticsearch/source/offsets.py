@@ -1,9 +1,9 @@
-"""Where reading goes on, in each shard.
+"""The position of reading in each shard.
 
 The source partition is `{"index": "orders", "shard": 0}`. Offsets are `{"uuid": "...", "seq_no": 12}`; with
 `incrementing.field.name` `{"uuid": "...", "field": "updated_at", "value": 1700000000000, "seq_no": 12}`: the value of
 the last document as the cluster sorts by it (dates are milliseconds, date_nanos nanoseconds since 1970), and its
-sequence number, which tells it from others of the same value.
+sequence number, which distinguishes it from others with the same value.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ BEHIND_ALL: Final = (1 << 63) - 1
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """What was read last in a shard.
+    """The last document that was read in a shard.
 
     Attributes:
         seq_no: of the document; -1 for none.
@@ -34,14 +34,14 @@ class Position:
 
     @property
     def search_after(self) -> list[Any]:
-        """Its place in the order of a shard's documents; empty for the beginning."""
+        """Its position in the order of a shard's documents; empty for the beginning."""
         if self.value is not None:
             return [self.value, self.seq_no]
         return [self.seq_no] if self.seq_no >= 0 else []
 
 
 def of(offset: Mapping[str, Any] | None, uuid: str, field: str) -> tuple[Position, str]:
-    """The position in a stored offset, and why it is none, if there was one that does not fit any more."""
+    """The position in a stored offset, and why it is unusable, if so."""
     if not offset:
         return Position(), ""
     if offset.get(UUID) not in (uuid, None):
@@ -52,7 +52,7 @@ def of(offset: Mapping[str, Any] | None, uuid: str, field: str) -> tuple[Positio
 
 
 def problem(offset: Mapping[str, Any]) -> str | None:
-    """What is wrong with an offset that a user sets; None for nothing."""
+    """The error of an offset that a user sets; None for none."""
     if unknown := sorted(set(offset) - {UUID, FIELD, VALUE, SEQ_NO}):
         return f'an offset has no "{unknown[0]}". Write {{"seq_no": 12}}'
     number = offset.get(SEQ_NO, -1)

@@ -1,4 +1,4 @@
-"""One reading of one shard, page by page, in a view that stays as it is (a point in time)."""
+"""One pass over one shard, page by page, in a stable view (a point in time)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NOTHING: Final = msgspec.Raw(b"")
 
 
 class Hit(msgspec.Struct, gc=False):
-    """A document as a search gives it; its source is the text that was indexed."""
+    """A document of a search; its source is the text that was indexed."""
 
     index: str = msgspec.field(name="_index")
     id: str = msgspec.field(name="_id")
@@ -53,13 +53,13 @@ _DECODER: Final = msgspec.json.Decoder(_Answer)
 
 @dataclass(frozen=True, slots=True)
 class What:
-    """What of a shard is read, the same for all.
+    """What is read of a shard, the same for all.
 
     Attributes:
         cursor: the field whose values grow; empty for sequence numbers.
-        query: of the user's own, or None.
+        query: the user's, or None.
         source: which fields, as a search's `_source` has it.
-        more: what else a search is to give.
+        more: further parts of a search's response.
         most_rows, most_bytes: of a page.
         keep_alive: of a view, in milliseconds.
     """
@@ -74,7 +74,7 @@ class What:
 
     @property
     def sort(self) -> list[Any]:
-        """The order of documents, in which no two are alike."""
+        """The order of documents, in which no two are equal."""
         by = [{self.cursor: {"order": "asc", "unmapped_type": "long"}}] if self.cursor else []
         return [*by, {"_seq_no": "asc"}]
 
@@ -96,12 +96,12 @@ class Page:
 
 @dataclass(slots=True)
 class Pages:
-    """Reads a shard from a position up to a limit. One request at a time, from any thread.
+    """Reads a shard from a position up to a limit. One request at a time, on any thread.
 
     Attributes:
-        shard, position: what is read, and behind what.
+        shard, position: what is read, and after what.
         limit: a condition on what is read, such as a range that ends; None for none.
-        observe: told of each request: what it was, and its seconds.
+        observe: called with each request's kind and seconds.
     """
 
     cluster: Cluster
@@ -114,7 +114,7 @@ class Pages:
     _rows: int = field(default=_FIRST_PAGE)
 
     def next(self) -> Page:
-        """The next page. It is read again when this raises, in a new view.
+        """The next page. After an error it is read again, in a new view.
 
         Raises:
             RetriableError: a part of the shard did not answer, or the view was lost.
@@ -127,7 +127,7 @@ class Pages:
             raise
 
     def close(self) -> None:
-        """Give the view up. Raises nothing: it ends by itself."""
+        """Close the view. Raises nothing: it expires by itself."""
         view, self._view = self._view, None
         if view is not None:
             try:
@@ -190,7 +190,7 @@ class Pages:
 
 
 def highest(cluster: Cluster, what: What, shard: Shard) -> Any:
-    """The highest value of the cursor in a shard, as it is sorted by; None where there is none."""
+    """The highest value of the cursor in a shard, in its sort form; None where there is none."""
     conditions = [{"exists": {"field": what.cursor}}, *([what.query] if what.query else [])]
     answer = cluster.search(
         {

@@ -25,7 +25,7 @@ class Records:
 
     Args:
         options: the connector's keys.
-        properties: of an index's mapping, asked for when they are wanted.
+        properties: of an index's mapping, read on demand.
     """
 
     def __init__(self, options: keys.SourceOptions, properties: Callable[[str], Mapping[str, Any]]) -> None:
@@ -40,7 +40,7 @@ class Records:
 
     @property
     def asked_for(self) -> dict[str, Any]:
-        """What a search is to give beside documents."""
+        """What a search must return beside documents."""
         asked = {}
         if {"_seq_no", "_primary_term"} & set(self._headers):
             asked["seq_no_primary_term"] = True
@@ -56,7 +56,7 @@ class Records:
         """The records of a page that has documents.
 
         Raises:
-            ConnectError: a document has no place in the schema of its index.
+            ConnectError: a document does not fit the schema of its index.
         """
         hits, shard = page.hits, page.shard
         return SourceBatch(

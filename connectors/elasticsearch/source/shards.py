@@ -1,7 +1,7 @@
-"""The shards of the indices that are read: what there is, whose they are, how that stands in a task's configuration.
+"""The shards of the indices that are read: which exist, which task reads them, their form in a task's configuration.
 
-A shard is what is read on its own: only within one have sequence numbers an order, and only there does a cursor with
-them tell documents apart whose values are equal.
+A shard is the unit of reading: only within one have sequence numbers an order, and only there does a cursor with
+them distinguish documents with equal values.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Shard:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """How far a shard is.
+    """The progress of a shard.
 
     Attributes:
         uuid: of the index that has the shard now.
@@ -60,7 +60,7 @@ class Checkpoint:
 
 
 def found(cluster: Cluster, names: Sequence[str]) -> list[Shard]:
-    """All shards of what the names mean now, in order. Names and patterns that mean nothing are left out."""
+    """All shards of these names, in order. Names and patterns without an index are left out."""
     settings: dict[str, Any] = {}
     for group in _groups(names):
         settings |= cluster.request(
@@ -81,7 +81,7 @@ def found(cluster: Cluster, names: Sequence[str]) -> list[Shard]:
 
 
 def checkpoints(cluster: Cluster, indices: Iterable[str]) -> dict[tuple[str, int], Checkpoint]:
-    """How far each shard of these indices is, by index and number. One without a primary is left out."""
+    """The checkpoint of each shard of these indices, by index and number. One without a primary is left out."""
     known: dict[tuple[str, int], Checkpoint] = {}
     for group in _groups(sorted(indices)):
         stats = cluster.request(
@@ -105,10 +105,10 @@ def checkpoints(cluster: Cluster, indices: Iterable[str]) -> dict[tuple[str, int
 
 
 def refresh(cluster: Cluster, index: str) -> None:
-    """Have searches find all that was written, in every copy of every shard.
+    """Make everything that was written visible to searches, in every copy of every shard.
 
     Raises:
-        RetriableError: a copy did not do it, and may be the one that is asked next.
+        RetriableError: a copy did not do it, and may be the one that is searched next.
     """
     answer = cluster.request("POST", f"/{quoted(index)}/_refresh", params={"ignore_unavailable": "true"})
     told = answer["_shards"]
@@ -117,26 +117,26 @@ def refresh(cluster: Cluster, index: str) -> None:
 
 
 def preference(cluster: Cluster, shard: Shard) -> str:
-    """How a search asks one shard alone.
+    """The preference by which a search uses one shard alone.
 
     OpenSearch may copy segments to replicas some time after a refresh (`index.replication.type: SEGMENT`): there the
-    primary is asked. In Elasticsearch all copies have applied what the checkpoint says, and refresh when they are told.
+    primary is used. In Elasticsearch all copies have applied the checkpoint's operations, and refresh on request.
     """
     return f"_shards:{shard.number}|_primary" if cluster.open_search else f"_shards:{shard.number}"
 
 
 def written(shards: Sequence[Shard]) -> dict[str, str]:
-    """As a task's configuration has them."""
+    """In the form of a task's configuration."""
     return {"task.shards": json.dumps([[shard.index, shard.uuid, shard.number] for shard in shards])}
 
 
 def read(written: str | None) -> list[Shard]:
-    """Of what `task.shards` says."""
+    """From the value of `task.shards`."""
     return [Shard(*each) for each in json.loads(written or "[]")]
 
 
 def stream_or_index(index: str) -> str:
-    """The data stream whose index this is, or its own name."""
+    """The data stream of this index, or its own name."""
     backing = _BACKING.fullmatch(index)
     return backing[1] if backing else index
 

@@ -1,4 +1,4 @@
-"""The tasks: they look now and then what is new in their shards, and read one after another."""
+"""The tasks: they check at intervals what is new in their shards, and read one after another."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SLICE_S: Final = 0.05
 
 
 class ElasticsearchSourceTask(SourceTask):
-    """Reads some shards. The next page is asked for, in a thread, while the runtime has the one before."""
+    """Reads some shards. The next page is requested, on a thread, while the runtime processes the one before."""
 
     options: ClassVar[type[ElasticsearchSourceOptions | OpenSearchSourceOptions]] = ElasticsearchSourceOptions
     settings = ElasticsearchSourceOptions.definition()
@@ -111,7 +111,7 @@ class ElasticsearchSourceTask(SourceTask):
         return followed
 
     def _page(self, until: float) -> Page | None:
-        """The next page, if there is one in time."""
+        """The next page, if it arrives in time."""
         if self._reading is None and not self._begin(until):
             return None
         assert self._reading is not None
@@ -148,7 +148,7 @@ class ElasticsearchSourceTask(SourceTask):
         return None
 
     def _begin(self, until: float) -> bool:
-        """Take up the next shard that is due. False when there is none for now."""
+        """Begin with the next shard that is due. False when there is none for now."""
         looked = False
         while not self.context.stopping():
             while self._due:
@@ -168,7 +168,7 @@ class ElasticsearchSourceTask(SourceTask):
         return False
 
     def _look(self) -> None:
-        """See in which shards there is something new, and have it found by searches."""
+        """Check which shards have something new, and make it visible to searches."""
         began = time.monotonic()
         found = shards.checkpoints(self._cluster, {each.shard.index for each in self._followed})
         self._observe("stats", time.monotonic() - began)
@@ -220,7 +220,7 @@ class ElasticsearchSourceTask(SourceTask):
     # What goes wrong.
 
     def _failed(self, error: Exception) -> None:
-        """Raise what the runtime is to know. What was deleted, or only lost sight of, is gone on with by itself."""
+        """Raise errors for the runtime. Deleted indices and lost views are handled here."""
         where = self._cluster.where
         if isinstance(error, RetriableError):
             kind, passing, sentence = "unreachable", True, str(error)
@@ -257,7 +257,7 @@ class ElasticsearchSourceTask(SourceTask):
         self.context.metrics.observe(f"{self._metrics}_request_seconds", seconds, operation=operation)
 
     def _wait(self, moment: float, until: float) -> bool:
-        """Wait for a moment. False when it is not reached in time, or the task is to stop."""
+        """Wait for a moment. False when it is not reached in time, or the task has to stop."""
         while (now := time.monotonic()) < moment:
             if now >= until or self.context.stopping():
                 return False
@@ -266,7 +266,7 @@ class ElasticsearchSourceTask(SourceTask):
 
 
 def _in_a_thread(work: Callable[[], T]) -> Future[T]:
-    """Have something done while others go on. Nobody waits for it when the process ends."""
+    """Run something on a thread beside others. The process does not wait for it when it ends."""
     promised: Future[T] = Future()
 
     def run() -> None:

@@ -1,4 +1,4 @@
-"""What source and sink have in common: how a server is reached, and who asks."""
+"""What source and sink share: how a server is reached, and the login."""
 
 from connectors.http.connection.client import made_client
 from connectors.http.connection.keys import ServerOptions, web_address

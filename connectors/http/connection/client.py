@@ -32,10 +32,10 @@ def made_client(
     stopping: Callable[[], bool] = lambda: False,
     **more: Any,
 ) -> RestClient:
-    """The client of the server that a URL is of.
+    """The client for the server of a URL.
 
     Args:
-        config: of the task, secrets filled in: a class of the user's own finds its keys there.
+        config: of the task, secrets filled in: a user's class finds its keys there.
         more: see `RestClient`.
 
     Raises:

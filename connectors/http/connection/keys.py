@@ -37,7 +37,7 @@ _SSL: Final = (
 
 
 def web_address(written: str) -> str:
-    """A URL, whatever its path and query are. Raises ValueError, which does not show it: a login may be in it."""
+    """A URL, with any path and query. Raises ValueError, which does not show it: a login may be in it."""
     try:
         parts = urlsplit(written)
         if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
@@ -70,7 +70,7 @@ def _ssl() -> list[Setting[Any]]:
 
 
 class LoginOptions(settings.Options):
-    """Who asks."""
+    """The login."""
 
     authorization = settings.String(
         "http.authorization.type",

@@ -1,4 +1,4 @@
-"""What a record is in the body of a request: texts and bytes as they are, anything else as JSON without a schema."""
+"""Records in the body of a request: texts and bytes as they are, anything else as JSON without a schema."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from connectors.http.sink.task import HttpSinkTask
 
 
 class HttpSinkConnector(SinkConnector):
-    """Hands its configuration to the tasks. Connects to nothing."""
+    """Passes its configuration to the tasks. Connects to nothing."""
 
     settings = SinkOptions.definition()
     version = __version__

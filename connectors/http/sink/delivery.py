@@ -1,6 +1,6 @@
-"""Jobs sent in threads: again where that helps, in parts where a record spoils it for others.
+"""Jobs sent on threads: retried where that helps, split where a record spoils a request for others.
 
-A job is open from `add` until the server has acknowledged its records, or the error policy has taken those it refused.
+A job is open from `add` until the server has acknowledged its records, or the error policy has those it refused.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Refused = tuple[SinkRecord, DataError]
 
 @dataclass(frozen=True, slots=True)
 class Batches:
-    """What stands before, between and behind the records of a batch."""
+    """The text before, between and behind the records of a batch."""
 
     prefix: bytes
     separator: bytes
@@ -38,7 +38,7 @@ class Batches:
 
     @classmethod
     def written(cls, config: Mapping[str, str]) -> Self:
-        """As the configuration has it, with its blanks, which a definition strips."""
+        """In the configured form, with its blanks, which a definition strips."""
         keys = (("batch.prefix", ""), ("batch.separator", "\n"), ("batch.suffix", "\n"))
         found = (default if config.get(key) is None else config[key] for key, default in keys)
         return cls(*(each.encode() for each in found))
@@ -55,7 +55,7 @@ class Delivery:
         batches: how a request with several records is written.
 
     Attributes:
-        trouble: why requests are made again now, empty when they are not.
+        trouble: why requests are being retried, empty when they are not.
     """
 
     def __init__(self, options: SinkOptions, client: RestClient, batches: Batches) -> None:
@@ -81,22 +81,22 @@ class Delivery:
 
     @property
     def error(self) -> Exception | None:
-        """Why something stands still: it cannot be sent, and that is not a record's fault."""
+        """Why sending has stopped: an error without a record at fault."""
         return self._writer.error
 
     def room(self, within: float) -> bool:
-        """Wait until more may be added. False: that takes longer than so many seconds, or there is an error."""
+        """Wait until more may be added. False: that takes longer than this many seconds, or there is an error."""
         return self._writer.room(within)
 
     def add(self, jobs: Iterable[Job]) -> None:
-        """Have jobs sent: those of a lane in order."""
+        """Queue jobs: those of a lane are sent in order."""
         for job in jobs:
             with self._changed:
                 self._open.setdefault(job.partition, {})[job] = job.first
             self._writer.add(job, job.size + _A_JOB, job.lane)
 
     def settle(self, within: float) -> None:
-        """Wait until all is sent, but no longer than so many seconds."""
+        """Wait until all is sent, at most this many seconds."""
         self._writer.settle(within)
 
     def refused(self) -> list[tuple[Job, list[Refused]]]:
@@ -119,7 +119,7 @@ class Delivery:
             }
 
     def give_up(self, partitions: Iterable[TopicPartition]) -> None:
-        """Send no more of these partitions. What is under way may still arrive."""
+        """Send no more of these partitions. Running requests may still arrive."""
         gone = set(partitions)
         with self._changed:
             for partition in gone:
@@ -130,7 +130,7 @@ class Delivery:
         self._writer.drop(lambda job: job.partition in gone)
 
     def end(self, within: float) -> None:
-        """End the threads, also those that wait for an answer."""
+        """End the threads, also those that wait for a response."""
         with self._changed:
             self._ending = True
             self._changed.notify_all()
@@ -140,7 +140,7 @@ class Delivery:
     # In the threads.
 
     def _write(self, jobs: list[Job]) -> None:
-        """Send jobs of one lane, as many records in a request as may be."""
+        """Send jobs of one lane, with as many records in a request as allowed."""
         start = 0
         while start < len(jobs):
             first, stop, rows, size = jobs[start], start, 0, 0
@@ -168,7 +168,7 @@ class Delivery:
             start = stop
 
     def _send_all(self, places: list[tuple[Job, int]], refused: dict[Job, list[Refused]]) -> None:
-        """Send records, in halves where the server refuses them together, until the one it refuses is alone."""
+        """Send records, in halves where the server refuses them together, until the refused one is alone."""
         job = places[0][0]
         try:
             self._send(job, places)

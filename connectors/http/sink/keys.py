@@ -1,4 +1,4 @@
-"""The keys of the sink: Aiven's, and those that we add."""
+"""The keys of the sink: Aiven's, and new ones."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class SinkOptions(
         ),
     },
 ):
-    """The keys, and what they say together."""
+    """The keys, and what they mean together."""
 
     url = settings.String(
         "http.url",

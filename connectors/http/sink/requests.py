@@ -1,4 +1,4 @@
-"""Records cut into jobs: those of a partition that may share a request."""
+"""Records split into jobs: those of a partition that may share a request."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class Job:
 
     Attributes:
         bodies: of the records, in order; empty for a deletion.
-        rows: which ones of `batch` they are.
+        rows: their positions in `batch`.
         first: the offset of the first of them.
-        lane: what is sent one after another.
-        given_up: nobody waits for it any more.
+        lane: jobs of one lane are sent one after another.
+        given_up: its result is no longer needed.
     """
 
     partition: TopicPartition
@@ -53,7 +53,7 @@ class Cutter:
         self._unordered = count()
 
     def cut(self, batch: SinkBatch) -> tuple[list[Job], list[tuple[int, DataError]]]:
-        """The jobs for a batch, and its rows that no request can be made of, with the reason."""
+        """The jobs for a batch, and its rows that cannot become a request, with the reason."""
         jobs: list[Job] = []
         wrong: list[tuple[int, DataError]] = []
         for partition, rows in _by_partition(batch):

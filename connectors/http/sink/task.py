@@ -32,9 +32,9 @@ _MOST_BYTES: Final = 1 << 20
 class HttpSinkTask(SinkTask):
     """Sends records.
 
-    `put` cuts a batch into requests, which threads send while the next records are consumed. `pre_commit` returns up to
-    where the server has acknowledged everything, or the error policy has it. What cannot be sent is raised by the call
-    that comes next.
+    `put` splits a batch into requests, which threads send while the next records are consumed. `pre_commit` returns up
+    to
+    where the server has acknowledged everything, or the error policy has it. Errors are raised by the next call.
     """
 
     settings = SinkOptions.definition()
@@ -83,7 +83,7 @@ class HttpSinkTask(SinkTask):
     # Inside.
 
     def _settle(self) -> None:
-        """Tell the error policy what was refused, and raise what has to be."""
+        """Pass refused records to the error policy, and raise errors."""
         for job, records in self._delivery.refused():
             if self._failed is None:
                 try:

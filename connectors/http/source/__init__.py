@@ -1,4 +1,4 @@
-"""Answers of REST APIs as records."""
+"""Responses of REST APIs as records."""
 
 from connectors.http.source.connector import HttpSourceConnector
 from connectors.http.source.task import HttpSourceTask

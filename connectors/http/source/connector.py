@@ -1,4 +1,4 @@
-"""The source connector: answers of REST APIs into a topic."""
+"""The source connector: responses of REST APIs into a topic."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from connectors.http.source.task import HttpSourceTask
 
 
 class HttpSourceConnector(SourceConnector):
-    """Shares URLs out among the tasks. Connects to nothing."""
+    """Distributes URLs among the tasks. Connects to nothing."""
 
     settings = SourceOptions.definition()
     version = __version__

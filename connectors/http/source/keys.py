@@ -38,7 +38,7 @@ _NO_CLASSES: Final = "there is one way to do that here, which the http.* keys of
 
 
 def urls(written: str) -> tuple[str, ...]:
-    """The URLs: a comma parts them where another URL follows."""
+    """The URLs: a comma separates them where another URL follows."""
     parts = (part.strip() for part in re.split(r",(?=\s{0,20}https?://)", written))
     found = tuple(map(web_address, filter(None, parts)))
     if not found:
@@ -84,7 +84,7 @@ class SourceOptions(
         "http.response.record.offset.pointer": "write http.record.key, http.record.timestamp and http.offset.field",
     },
 ):
-    """The keys, and what they say together."""
+    """The keys, and what they mean together."""
 
     urls = settings.String(
         "http.url",
@@ -240,7 +240,7 @@ class SourceOptions(
 
     @property
     def pages(self) -> Pages:
-        """How pages are asked for."""
+        """How pages are requested."""
         size, told = self.page_size, self.page_size_parameter
         match self.pagination:
             case "link":

@@ -1,11 +1,11 @@
-"""Where reading goes on, for each URL.
+"""The position of reading, for each URL.
 
 The source partition is `{"url": "https://host/path"}`, the URL as it is configured, without a login. An offset holds
 
-- `cursor`: the highest `http.offset.field` before this reading; `seen`: digests of the records that have it;
+- `cursor`: the highest `http.offset.field` before this pass; `seen`: digests of the records that have it;
 - `page`, `records`, `last`: the page that is being read, how many of its records were, and the digest of the last of
   those. Where the page has another record there by then, it is read again as a whole;
-- `highest`, `highest_seen`: what will be `cursor` and `seen` when all pages are read.
+- `highest`, `highest_seen`: the `cursor` and `seen` after all pages are read.
 
 After the last page only the first two are left.
 """
@@ -67,7 +67,7 @@ class Position:
 
     @property
     def offset(self) -> dict[str, Any]:
-        """What is stored."""
+        """In its stored form."""
         found: dict[str, Any] = {RECORDS: self.records}
         if self.cursor is not None:
             found |= {CURSOR: self.cursor, SEEN: list(self.seen)}
@@ -78,7 +78,7 @@ class Position:
         return found
 
     def with_record(self, value: Any, digest: str) -> Position:
-        """Behind a record with this value of the cursor's field."""
+        """After a record with this value of the cursor's field."""
         if value is None:
             return self
         order = 1 if self.highest is None else compared(value, self.highest)
@@ -89,11 +89,11 @@ class Position:
         return self
 
     def at(self, records: int, last: str) -> Position:
-        """Within a page, behind so many of its records."""
+        """Within a page, after this many of its records."""
         return replace(self, records=records, last=last)
 
     def on(self, page: str | int | None) -> Position:
-        """At the beginning of another page; None: all is read."""
+        """At the beginning of another page; None: everything is read."""
         if page is not None:
             return replace(self, page=page, records=0, last="")
         return Position(self.highest, self.highest_seen, highest=self.highest, highest_seen=self.highest_seen)
@@ -113,14 +113,14 @@ def partition(url: str) -> dict[str, str]:
 
 
 def digest(record: Any) -> str:
-    """What tells a record from others."""
+    """Identifies a record."""
     return blake2b(orjson.dumps(record, option=orjson.OPT_SORT_KEYS), digest_size=6).hexdigest()
 
 
 def compared(one: Any, other: Any) -> int:
-    """Which of two values of the cursor's field is the higher one: below 0, 0, above 0.
+    """Compares two values of the cursor's field: below 0, 0, above 0.
 
-    Numbers are numbers also as texts, times of ISO 8601 moments; other texts stand in the order of their characters.
+    Numbers are numbers also as texts, times of ISO 8601 moments; other texts are compared by their characters.
 
     Raises:
         ConnectError: they cannot be compared.
@@ -150,7 +150,7 @@ def _rank(value: Any) -> tuple[str, Any]:
 
 
 def problem(offset: Mapping[str, Any]) -> str | None:
-    """What is wrong with an offset that a user sets; None for nothing."""
+    """The error of an offset that a user sets; None for none."""
     if unknown := sorted(set(offset) - _KEYS):
         return f'an offset has no "{unknown[0]}". Write {{"cursor": "2026-01-31T12:00:00Z"}}'
     if not isinstance(offset.get(CURSOR), str | int | float | None):

@@ -1,4 +1,4 @@
-"""One URL of a task, read again and again, page by page."""
+"""One URL of a task, read repeatedly, page by page."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class Reading:
 
     Args:
         url: as it is configured.
-        position: where reading goes on.
+        position: where to continue.
 
     Attributes:
-        due: on the monotonic clock, when the next request is to be made.
-        looked: when this was called last.
+        due: on the monotonic clock, when the next request is sent.
+        looked: the last call of `next`.
     """
 
     def __init__(self, url: str, options: SourceOptions, client: RestClient, position: Position) -> None:
@@ -53,11 +53,11 @@ class Reading:
         self.looked = 0.0
 
     def next(self) -> SourceBatch | None:
-        """The records of the next page. None: there is no answer yet, or there are none that are new.
+        """The records of the next page. None: there is no response yet, or it has nothing new.
 
         Raises:
-            RetriableError: the server cannot be asked now.
-            ConnectError: it refuses, or what it answers is not what the configuration says.
+            RetriableError: the server is unavailable now.
+            ConnectError: it refuses, or its response does not match the configuration.
         """
         position = self._position
         if position.page is None and not self._began:
@@ -128,7 +128,7 @@ class Reading:
     def _batch(
         self, records: Sequence[Any], position: Position, following: str | int | None
     ) -> tuple[SourceBatch | None, Position]:
-        """The records that are new, and the position behind all of them."""
+        """The new records, and the position after all of them."""
         skipped = position.records
         if skipped and (len(records) < skipped or digest(records[skipped - 1]) != position.last):
             log.info("%s: a page has changed since it was read, and is read again as a whole.", self._client.where)

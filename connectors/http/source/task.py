@@ -21,7 +21,7 @@ _LONGEST_PAUSE_S: Final = 60.0
 
 
 class HttpSourceTask(SourceTask):
-    """Reads URLs, each when it is due. Values are what JSON says, without a schema."""
+    """Reads URLs, each when it is due. Values are the JSON, without a schema."""
 
     settings = SourceOptions.definition()
 

@@ -1,4 +1,4 @@
-"""What the database's catalog says of tables and types, beyond what a relation message does."""
+"""The database's catalog of tables and types, beyond the content of a relation message."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class PgType:
 
 @dataclass(frozen=True, slots=True)
 class ColumnFacts:
-    """A column as it is now. `default` is its expression, as PostgreSQL writes it."""
+    """A column's current definition. `default` is its expression, as PostgreSQL writes it."""
 
     name: str
     type_oid: int
@@ -44,11 +44,11 @@ class ColumnFacts:
 
 @dataclass(frozen=True, slots=True)
 class TableFacts:
-    """A table as it is now.
+    """A table's current definition.
 
     Attributes:
         columns: without generated ones, which logical replication leaves out.
-        key: the columns of its primary key, or of a unique index that has no null, in their order there; may be empty.
+        key: the columns of its primary key, or of a unique index without nulls, in their order there; may be empty.
     """
 
     oid: int
@@ -114,7 +114,7 @@ def tables(query: Query) -> list[TableId]:
 
 
 def table(query: Query, oid: int) -> TableFacts | None:
-    """What a table is like now; None when there is none any more."""
+    """The current definition of a table; None when it no longer exists."""
     named: Sequence[Any] = query(
         "SELECT n.nspname, c.relname FROM pg_catalog.pg_class c "
         "JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = %s",
@@ -144,5 +144,5 @@ def table(query: Query, oid: int) -> TableFacts | None:
 
 
 def quoted(name: str) -> str:
-    """A name as SQL takes it, whatever is in it."""
+    """A quoted identifier in SQL."""
     return '"' + name.replace('"', '""') + '"'

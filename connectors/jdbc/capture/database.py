@@ -1,4 +1,4 @@
-"""The database beside its stream: an ordinary connection, what the server must be, its publication and its slot."""
+"""The database beside its stream: an ordinary connection, the server's requirements, its publication and slot."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from connectors.jdbc.database.failures import passes
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A replication slot as the server knows it. `lost`: the server has removed log that it needs."""
+    """A replication slot. `lost`: the server has removed log that it needs."""
 
     confirmed: int
     active_pid: int | None
@@ -34,7 +34,7 @@ class CapturedDatabase:
 
     Raises:
         RetriableError: it cannot be reached now.
-        ConnectError: it refuses us.
+        ConnectError: it refuses the login.
     """
 
     def __init__(self, parameters: Mapping[str, str]) -> None:
@@ -67,11 +67,11 @@ class CapturedDatabase:
             raise ConnectError(f"{self._where}: {said}") from error
 
     def close(self) -> None:
-        """End the connection."""
+        """Close the connection."""
         self.connection.close()
 
     def problem(self) -> str | None:
-        """What keeps changes of this database from being captured, and what to do about it."""
+        """Why changes of this database cannot be captured, and what to do about it."""
         (level, role, version), *_ = self.query(
             "SELECT current_setting('wal_level'), (SELECT rolreplication OR rolsuper FROM pg_catalog.pg_roles "
             "WHERE rolname = current_user), current_setting('server_version_num')::int"
@@ -95,7 +95,7 @@ class CapturedDatabase:
         return None
 
     def tables(self, chosen: CaptureOptions) -> list[TableId]:
-        """The tables that are captured, by name: partitions, or, via their root, the tables that they are of."""
+        """The captured tables, by name: partitions, or, via their root, the tables that they belong to."""
         root = chosen.publish_via_partition_root
         return [
             each
@@ -148,10 +148,10 @@ class CapturedDatabase:
             ) from error
 
     def slot(self, name: str) -> Slot | None:
-        """A slot.
+        """A replication slot.
 
         Raises:
-            ConnectError: it is one for something else.
+            ConnectError: it is used for something else.
         """
         status = "wal_status" if self.connection.info.server_version >= 130_000 else "NULL"
         found = self.query(
@@ -174,7 +174,7 @@ class CapturedDatabase:
         self.query("SELECT pg_drop_replication_slot(%s)", [name])
 
     def now(self) -> tuple[str, int, int]:
-        """Of the current transaction: its snapshot, the end of the log, and the time in microseconds since 1970."""
+        """The current transaction's snapshot, the end of the log, and the time in microseconds since 1970."""
         snapshot, end, at = self.query(
             "SELECT txid_current_snapshot()::text, pg_current_wal_insert_lsn()::text, "
             "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"

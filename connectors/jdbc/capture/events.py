@@ -19,7 +19,7 @@ _HEARTBEAT: Final = Schema.struct({"ts_ms": schema.INT64}, name="io.debezium.con
 
 
 class Origin:
-    """What all events of one transaction, or of one snapshot, have in common.
+    """What all events of one transaction, or of one snapshot, share.
 
     Args:
         at: when it was committed, in microseconds since 1970.
@@ -111,14 +111,14 @@ class Events:
     def deletion(
         self, table: Table, key: Struct | None, before: Struct, source: Struct, undone: Any, mark: Any
     ) -> None:
-        """A deletion and its tombstone. Only after the latter it is done: `undone` is the mark before it."""
+        """A deletion and its tombstone. It is complete only after the latter: `undone` is the mark before it."""
         tombstone = self._tombstones and key is not None
         self.change(table, "d", key, before, None, source, undone if tombstone else mark)
         if tombstone:
             self._add(table.topic, table.key_schema, key, None, None, mark)
 
     def moved(self, table: Table, old: Struct, new: Struct) -> None:
-        """The last rows are a deletion under one key and an insertion under another: tell each of the other."""
+        """The last rows are a deletion under one key and an insertion under another: each event names the other."""
         assert table.key_schema is not None
         last = len(self._topics) - 1
         self._headers[last] = Headers([Header("__debezium.oldkey", old, table.key_schema)])
@@ -130,10 +130,10 @@ class Events:
         self._add(self._heartbeats, _HEARTBEAT_KEY, {"serverName": self.prefix}, _HEARTBEAT, value, mark)
 
     def take(self, offset: Callable[[Any], Mapping[str, Any]]) -> SourceBatch | None:
-        """What was collected, as a batch; None when there is nothing.
+        """The collected events, as a batch; None when there are none.
 
         Args:
-            offset: makes the offset after a row of its mark, when it is asked for.
+            offset: makes the offset after a row of its mark, when it is requested.
         """
         topics = self._topics
         count = len(topics)

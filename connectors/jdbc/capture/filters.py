@@ -1,4 +1,4 @@
-"""Which names, tables and columns are meant: lists of regular expressions, as Debezium reads them."""
+"""Which tables and columns are selected: lists of regular expressions, as Debezium reads them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from connect.settings.java_regex import java_regex
 
 
 class Filters:
-    """Regular expressions, each of which matches a whole name, whatever its case."""
+    """Regular expressions, each of which matches a whole name, case-insensitive."""
 
     def __init__(self, patterns: list[re.Pattern[str]]) -> None:
         self._patterns = patterns

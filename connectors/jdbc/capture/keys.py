@@ -155,7 +155,7 @@ def _adjustment(what: str, named: str) -> Setting[bool]:
 
 
 def _adjusted(refused: str, name: str) -> str:
-    """As Avro takes it: no digit comes first."""
+    """A name that is valid in Avro: it begins with no digit."""
     adjusted = re.sub(refused, "_", name)
     return f"_{adjusted}" if adjusted[:1].isdigit() else adjusted
 
@@ -175,10 +175,10 @@ def _key_columns(written: str) -> list[tuple[Filters, list[str]]]:
 
 
 class CaptureOptions(settings.Options, without_effect=WITHOUT_EFFECT):
-    """The keys, and what they say together.
+    """The keys, and what they mean together.
 
     Attributes:
-        heartbeats: what the heartbeats' topic begins with.
+        heartbeats: the prefix of the heartbeats' topic.
         selection: which tables and columns are captured.
         modes: how values are written.
     """
@@ -448,7 +448,7 @@ class CaptureOptions(settings.Options, without_effect=WITHOUT_EFFECT):
     )
 
     def __init__(self, config: Config) -> None:
-        """Take parsed values.
+        """Check parsed values.
 
         Raises:
             ConfigError: they contradict each other.
@@ -478,7 +478,7 @@ class CaptureOptions(settings.Options, without_effect=WITHOUT_EFFECT):
         )
 
     def topic(self, *parts: str) -> str:
-        """The name of a topic: what Kafka does not take in it becomes an underscore."""
+        """The name of a topic: characters that Kafka refuses become underscores."""
         return re.sub(r"[^A-Za-z0-9._-]", "_", self.delimiter.join((self.prefix, *parts)))
 
     def schema_name(self, *parts: str) -> str:
@@ -491,6 +491,6 @@ class CaptureOptions(settings.Options, without_effect=WITHOUT_EFFECT):
         return _adjusted(r"[^A-Za-z0-9_]", column) if self.adjusts_fields else column
 
     def key_columns(self, schema: str, table: str) -> list[str]:
-        """The columns that message.key.columns names for a table; empty for none."""
+        """The columns of message.key.columns for a table; empty for none."""
         full = f"{schema}.{table}"
         return next((columns for tables, columns in self.keys if tables.match(full)), [])

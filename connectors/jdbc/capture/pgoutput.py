@@ -25,7 +25,7 @@ NEW: Final = ord("N")
 
 
 class Unchanged:
-    """Stands for a large value that a change did not touch, and that is therefore not sent."""
+    """Stands for a large value that a change did not touch, and that the server therefore does not send."""
 
     __slots__ = ()
 
@@ -56,7 +56,7 @@ class Commit(NamedTuple):
 
 
 class RelationColumn(NamedTuple):
-    """A column as a relation message has it. `key`: part of the replica identity."""
+    """A column of a relation message. `key`: part of the replica identity."""
 
     name: str
     type_oid: int
@@ -65,7 +65,7 @@ class RelationColumn(NamedTuple):
 
 
 class Relation(NamedTuple):
-    """What a table looks like from here on."""
+    """A table's definition from here on."""
 
     oid: int
     schema: str

@@ -1,4 +1,4 @@
-"""Where in a database's changes we are: Debezium's offsets, and what makes them exact within a transaction."""
+"""The position in a database's changes: Debezium's offsets, made exact within a transaction."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class Transaction:
 
     Attributes:
         before: the position behind the commit of the one before it; None when none was seen.
-        end: the position behind its own commit, None as long as that has not come.
-        last_row: the number of the last row of a batch that came of it, see `Marks`.
+        end: the position behind its own commit, None until that arrives.
+        last_row: the number of the last row of a batch from it, see `Marks`.
     """
 
     __slots__ = ("at", "before", "end", "final", "last", "xid")
@@ -34,15 +34,16 @@ class Transaction:
 
 @dataclass(frozen=True, slots=True)
 class Resume:
-    """Where the stream goes on.
+    """Where the stream continues.
 
     Attributes:
         lsn: transactions whose commit ends behind this are sent again.
         committed: the same, None when no commit was seen.
-        xid: of the transaction that was under way; its changes up to and including `change` are done.
-        change: the place of a change in the log, and its number among the changes at that place, from 1 (a statement
+        xid: of the unfinished transaction; its changes up to and including `change` are done.
+        change: the position of a change in the log, and its number among the changes at that position, from 1 (a
+            statement
             may change several rows in one entry); None for the number where Debezium stored the offset.
-        visible: a snapshot that was not made together with the slot, as long as transactions of it may come.
+        visible: a snapshot that was not created with the slot, as long as transactions of it may arrive.
     """
 
     lsn: int
@@ -61,9 +62,9 @@ class Resume:
 
 @dataclass(frozen=True, slots=True)
 class Visible:
-    """Which transactions a snapshot has seen: `xmin:xmax:those,under,way`, as PostgreSQL writes it.
+    """Which transactions a snapshot has seen: `xmin:xmax:running,ones`, as PostgreSQL writes it.
 
-    `end` is a position in the log when it was taken: what commits behind it, no snapshot saw.
+    `end` is a position in the log when it was taken: no snapshot has seen what commits behind it.
     """
 
     snapshot: str
@@ -81,10 +82,10 @@ class Visible:
 
 
 def stored(offset: Mapping[str, Any] | None) -> tuple[str, Resume | None]:
-    """What a stored offset says: "nothing", "snapshot" (one was not finished) or "stream", and where to go on.
+    """The state of a stored offset: "nothing", "snapshot" (an unfinished one) or "stream", and where to continue.
 
     Raises:
-        ConnectError: it is none of ours and none of Debezium's.
+        ConnectError: it has neither this connector's nor Debezium's form.
     """
     if offset is None:
         return "nothing", None
@@ -127,7 +128,7 @@ def idle(lsn: int, at: int, visible: Visible | None) -> dict[str, Any]:
 
 
 def snapshotting(lsn: int, at: int, mode: str, last: bool, visible: Visible | None) -> dict[str, Any]:
-    """The offset after a row of a snapshot; only with its last one the snapshot is done."""
+    """The offset after a row of a snapshot; the snapshot is done only with its last one."""
     offset: dict[str, Any] = {"lsn": lsn, "ts_usec": at, "snapshot": mode.upper()}
     return offset | {"last_snapshot_record": last, "snapshot_completed": last} | _seen(visible, 0)
 

@@ -1,6 +1,6 @@
-"""The client's half of PostgreSQL's streaming replication, over libpq: psycopg has the functions, but no client of it.
+"""The client's half of PostgreSQL's streaming replication, over libpq: psycopg has the functions, but no client for it.
 
-The same parameters reach the database for queries.
+The same parameters are used for queries.
 
 https://www.postgresql.org/docs/current/protocol-replication.html
 """
@@ -51,10 +51,10 @@ _PARAMETERS: Final = {
 
 
 def parameters(config: Mapping[str, str], timeout: int = 10) -> dict[str, str]:
-    """What libpq is told, credentials too.
+    """The parameters of libpq, including credentials.
 
     Raises:
-        ConfigError: it does not say where the database is.
+        ConfigError: they do not say where the database is.
     """
     found = {name: str(value) for name, value in POSTGRESQL.items()}
     found |= {"connect_timeout": str(timeout), "client_encoding": "UTF8"}
@@ -80,32 +80,32 @@ def parameters(config: Mapping[str, str], timeout: int = 10) -> dict[str, str]:
 
 
 class ConnectionLost(RetriableError):
-    """The connection for replication broke. It is recreated at the next poll."""
+    """The replication connection broke. It is reopened at the next poll."""
 
 
 class CreatedSlot(NamedTuple):
-    """A new slot: from where on it has changes, and the name of the snapshot that has everything before them."""
+    """A new slot: the position of its first changes, and the name of the snapshot that has everything before them."""
 
     consistent_point: int
     snapshot: str
 
 
 class Received(NamedTuple):
-    """A message as the output plug-in wrote it. `lsn` is the place of a change in the log, 0 for what has none."""
+    """A message in the output plug-in's format. `lsn` is the position of a change in the log, 0 for others."""
 
     lsn: int
     data: memoryview
 
 
 class ReplicationConnection:
-    """One connection in replication mode. Used from the task's thread; `say` also from one that keeps it alive.
+    """One connection in replication mode. For the task's thread; `say` also for a thread that keeps it alive.
 
     Args:
         parameters: libpq's, without `replication`.
 
     Attributes:
-        server_position: how far the server has read its log when it last said so.
-        asked: whether the server wants to hear from us at once.
+        server_position: how far the server has read its log, by its last report.
+        asked: whether the server wants a reply at once.
     """
 
     def __init__(self, parameters: Mapping[str, str]) -> None:
@@ -122,13 +122,13 @@ class ReplicationConnection:
             raise ConnectionLost(f"PostgreSQL cannot be reached for replication: {said}")
 
     def create_slot(self, name: str, *, failover: bool) -> CreatedSlot:
-        """Make a slot for pgoutput. Its snapshot can be taken over until the next use of this connection."""
+        """Create a slot for pgoutput. Its snapshot can be used until the next use of this connection."""
         options = "(SNAPSHOT 'export', FAILOVER true)" if failover else "EXPORT_SNAPSHOT"
         answer = self._run(f'CREATE_REPLICATION_SLOT "{name}" LOGICAL pgoutput {options}')
         return CreatedSlot(parse_lsn(_text(answer.get_value(0, 1))), _text(answer.get_value(0, 2)))
 
     def start(self, slot: str, lsn: int, publication: str) -> None:
-        """Have changes sent of all transactions whose commit ends behind this position, or behind the slot's own."""
+        """Start the stream of all transactions whose commit ends behind this position, or behind the slot's own."""
         quoted = publication.replace('"', '""').replace("'", "''")
         self._run(
             f'START_REPLICATION SLOT "{slot}" LOGICAL {lsn_text(lsn)} '
@@ -139,10 +139,10 @@ class ReplicationConnection:
         self._received = lsn
 
     def receive(self) -> Received | None:
-        """The next change that is here already, None when there is none.
+        """The next change that has already arrived, None when there is none.
 
         Raises:
-            ConnectionLost: there will be no more on this connection.
+            ConnectionLost: nothing more will arrive on this connection.
         """
         with self._lock:
             return self._receive()
@@ -172,11 +172,11 @@ class ReplicationConnection:
             fresh = True
 
     def wait(self, seconds: float) -> None:
-        """Wait until something comes, or the time is over."""
+        """Wait until something arrives, or the time is over."""
         select.select([self._connection.socket], [], [], seconds)
 
     def say(self, flushed: int) -> None:
-        """Tell how far we are: what is before `flushed` is never asked for again. From any thread."""
+        """Report the position: changes before `flushed` are never requested again. Thread-safe."""
         with self._lock:
             if not self._streaming:
                 return
@@ -190,7 +190,7 @@ class ReplicationConnection:
                 raise ConnectionLost(f"PostgreSQL closed the connection for replication: {_line(str(error))}") from None
 
     def close(self) -> None:
-        """End it. May be called twice."""
+        """Close it. May be called twice."""
         with self._lock:
             self._streaming = False
             self._closed = True
@@ -198,7 +198,7 @@ class ReplicationConnection:
 
     @property
     def closed(self) -> bool:
-        """Whether it was ended by us."""
+        """Whether `close` was called."""
         return self._closed
 
     def _run(self, command: str, expected: pq.ExecStatus = pq.ExecStatus.TUPLES_OK) -> pq.abc.PGresult:
@@ -239,7 +239,7 @@ def _text(value: bytes | None) -> str:
 
 
 def parameters_text(parameters: Mapping[str, str]) -> str:
-    """Parameters as libpq takes them in one string."""
+    """Parameters as a libpq connection string."""
     return " ".join(f"{name}='{_escaped(value)}'" for name, value in parameters.items())
 
 

@@ -1,4 +1,4 @@
-"""A snapshot: all rows of the captured tables, as they were at one moment, streamed by COPY."""
+"""A snapshot: all rows of the captured tables at one moment, streamed by COPY."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Snapshot:
     Args:
         connection: psycopg's.
         chosen: the tables, in the order in which they are read.
-        tables: makes what their rows become.
+        tables: makes records of their rows.
     """
 
     def __init__(self, connection: Any, chosen: list[TableId], tables: Tables) -> None:
@@ -42,7 +42,7 @@ class Snapshot:
         self.rows = self._marked()
 
     def _marked(self) -> Iterator[tuple[Table, Row, str] | None]:
-        """It takes the row after a row to know that it is the last."""
+        """Marks the last row, which shows only when the next one is missing."""
         held: tuple[Table, Row] | None = None
         first = first_of_table = True
         for found in self._all():

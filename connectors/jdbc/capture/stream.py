@@ -1,4 +1,4 @@
-"""The stream: pgoutput's messages in, events out, and where in the stream that is."""
+"""The stream: pgoutput's messages in, events out, with their positions."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ _Mark = tuple[Transaction | None, int, int, Visible | None]
 
 
 class Changes:
-    """What one connection sends, from its beginning on.
+    """The changes of one connection, from its beginning on.
 
     Args:
-        chosen: which changes are wanted.
-        tables: knows what tables look like.
-        events: takes the events. Their marks are for `offset`.
-        resume: where the connection begins; what was done of it before is left out.
+        chosen: which changes are captured.
+        tables: the tables' definitions.
+        events: collects the events. Their marks are for `offset`.
+        resume: where the connection begins; what was done before is skipped.
         done: a position before which everything is done, if it is behind that.
 
     Attributes:
         done: the position before which everything has been taken.
-        transaction: the one that is being sent, None between two.
+        transaction: the current one, None between two.
         committed: the position behind the last commit, None when none was seen.
-        committed_at: when the last transaction was committed, in microseconds since 1970; 0 before one came.
-        visible: see `Resume`; None as soon as nothing of it can come any more.
+        committed_at: when the last transaction was committed, in microseconds since 1970; 0 before the first.
+        visible: see `Resume`; None as soon as nothing of it can arrive any more.
     """
 
     def __init__(self, chosen: CaptureOptions, tables: Tables, events: Events, resume: Resume, done: int) -> None:
@@ -56,7 +56,7 @@ class Changes:
         self._number = 0
 
     def resume(self) -> Resume:
-        """Where another connection would go on, with everything taken so far done."""
+        """Where another connection would continue, with everything taken so far done."""
         if self.visible is not None and self.done >= self.visible.end:
             self.visible = None
         transaction = self.transaction
@@ -75,7 +75,7 @@ class Changes:
         self._events.heartbeat((None, self.done, 0, self.visible))
 
     def take(self, lsn: int, data: memoryview) -> None:
-        """One message of the stream."""
+        """Process one message of the stream."""
         kind = data[0]
         if kind in _CHANGES:
             transaction = self.transaction

@@ -1,4 +1,4 @@
-"""A table as records see it: schemas of key, row and envelope, and what reads a row."""
+"""A table's form in records: schemas of key, row and envelope, and the reader of rows."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ Struct = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """One column that is captured; `index` is its own in a row."""
+    """One captured column; `index` is its position in a row."""
 
     index: int
     name: str
@@ -63,14 +63,14 @@ class _Column:
 
 
 class Table:
-    """What becomes of a table's rows.
+    """How a table's rows become records.
 
     Attributes:
-        topic: where its changes go.
+        topic: of its changes.
         key_schema: None when it has no key.
         envelope: of the values.
-        read: makes a row's struct of its values in their text form.
-        key: makes a row's key of its struct; None where there is none.
+        read: makes a row's struct from its values in text form.
+        key: makes a row's key from its struct; None where there is none.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class Table:
         self.key: Callable[[Struct], Struct | None] = _key_reader(key)
 
     def read_with_unchanged(self, row: Row, before: Row | None) -> Struct:
-        """The same for a row with values that were not sent; those of the row before stand in where it has them."""
+        """The same for a row with unsent values; those of the row before replace them where it has them."""
         struct: Struct = {}
         for column in self._columns:
             value: Any = row[column.index]
@@ -153,7 +153,7 @@ def _no_key(row: Struct) -> None:
 
 
 class Tables:
-    """The tables of one database, as the stream and the snapshot come across them."""
+    """The tables of one database, as they occur in the stream and the snapshot."""
 
     def __init__(self, chosen: CaptureOptions, query: catalog.Query) -> None:
         self._chosen = chosen
@@ -163,8 +163,9 @@ class Tables:
     def of_relation(self, relation: Relation) -> Table | None:
         """A table from here on in the stream; None when it is not captured.
 
-        The relation says which columns a row has. Whether they may be null, their defaults and the key are in the
-        catalog, as it is now.
+        The relation message has the columns of a row. Nullability, defaults and the key come from the catalog, in its
+        current
+        state.
         """
         if not self._chosen.selection.table(relation.schema, relation.table):
             return None
@@ -186,7 +187,7 @@ class Tables:
         return self._made(relation.schema, relation.table, columns, key)
 
     def of_facts(self, facts: TableFacts) -> Table:
-        """A table as it is now, its rows having all its columns."""
+        """A table's current form, with all its columns in its rows."""
         return self._made(facts.schema, facts.name, facts.columns, facts.key)
 
     def _made(self, of_schema: str, name: str, facts: Sequence[ColumnFacts], key: Sequence[str]) -> Table:
@@ -213,10 +214,10 @@ _CALL: Final = re.compile(r"(?:[\w.\"]+\(.*\)|CURRENT_\w+|LOCAL\w+)(?:.*)", re.D
 
 
 def default_of(expression: str | None, column: ColumnType) -> Any:
-    """The default of a field: what a column's default expression says, as far as it is a constant. None for none.
+    """The default of a field: the value of a column's default expression, if that is a constant. None for none.
 
-    What is computed has, as Debezium has it, the beginning of time for a timestamp, 0 for a number out of a sequence,
-    and a uuid of zeros; other expressions give a field no default.
+    A computed one has, as in Debezium, the epoch for a timestamp, 0 for a number from a sequence, and a uuid of zeros;
+    other expressions give a field no default.
     """
     if expression is None or expression.startswith("NULL::"):
         return None

@@ -1,4 +1,4 @@
-"""The task: a snapshot, then the stream, and word to the server of what need not be sent again."""
+"""The task: a snapshot, then the stream, and confirmations to the server."""
 
 from __future__ import annotations
 
@@ -31,9 +31,10 @@ _WAIT_S: Final = 0.1
 class PostgresCdcSourceTask(SourceTask):
     """Captures one database. There is one task.
 
-    What the server is told to be done is never more than what `commit` allows: everything that was returned up to then
-    is stored, so that the server need not send it again. While nothing that was returned waits for that, what the
-    server reads of its log beside our tables is done as well, and its slot stays small.
+    The task confirms to the server at most what `commit` allows: everything that was returned until then is stored, so
+    that
+    the server need not send it again. While nothing that was returned waits for that, the parts of the log that do not
+    concern its tables are confirmed as well, and the slot stays small.
     """
 
     settings = CaptureOptions.definition()
@@ -180,10 +181,11 @@ class PostgresCdcSourceTask(SourceTask):
     def _begin_snapshot(
         self, database: CapturedDatabase, exported: tuple[int, str] | None, confirmed: int | None = None
     ) -> None:
-        """Begin the transaction that is the snapshot: that of a slot just made, else one of its own.
+        """Begin the transaction of the snapshot: that of a new slot, else one of its own.
 
-        With a slot that was there already, transactions that the snapshot has seen come in the stream as well. They are
-        known by their numbers, and left out.
+        With an existing slot, transactions that the snapshot has seen are in the stream as well. They are recognised by
+        their
+        numbers, and skipped.
         """
         database.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
         self._visible: Visible | None = None
@@ -301,7 +303,7 @@ class PostgresCdcSourceTask(SourceTask):
             self.context.metrics.gauge("postgres_cdc_behind_seconds", behind)
 
     def _settle(self, stream: ReplicationConnection) -> None:
-        """Confirm what needs no `commit`, and answer a server that asks. Never fails: rows may be on their way out."""
+        """Confirm what needs no `commit`, and answer a server that asks. Never fails: rows may be on their way."""
         if not self._waiting:
             self._confirm()
         if stream.asked:
@@ -314,14 +316,14 @@ class PostgresCdcSourceTask(SourceTask):
                 self._say(self._stream)
 
     def _say(self, stream: ReplicationConnection) -> None:
-        """Tell the server how far we are, if it can be told."""
+        """Report the position to the server, if it can be reached."""
         try:
             stream.say(self._confirmed)
         except RetriableError as error:
             log.debug("%s", error)  # the next poll will find out
 
     def _beat(self, changes: Changes) -> None:
-        """A heartbeat, when it is time and no transaction is half read: its offset says that all before is done."""
+        """A heartbeat, when it is due and between transactions: its offset says that all before is done."""
         now = time.monotonic()
         if not self._heartbeat_every or now < self._heartbeat_due or changes.transaction is not None:
             return

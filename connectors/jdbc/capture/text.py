@@ -100,7 +100,7 @@ def _infinite_millis(value: bytes) -> int:
 
 
 def as_date(value: bytes) -> dt.date:
-    """Of a date, as Python has it; what it cannot say becomes its nearest one."""
+    """A date as a Python date; one outside of Python's range becomes the nearest."""
     try:
         return dt.date.fromisoformat(value.decode())
     except ValueError:

@@ -1,6 +1,6 @@
-"""Columns of PostgreSQL as fields of records: schema, how a value is read, what stands for one that is missing.
+"""Columns of PostgreSQL as fields of records: schema, reader, and replacement for missing values.
 
-The schemas are Debezium's, so that whoever reads its topics reads ours.
+The schemas are Debezium's, so that consumers of its topics can read these.
 """
 
 from __future__ import annotations
@@ -48,17 +48,17 @@ class Modes:
 
 @dataclass(frozen=True, slots=True)
 class ColumnType:
-    """What a column's values become.
+    """How a column's values are converted.
 
     Attributes:
         schema: not optional.
-        read: makes a value of its text form.
-        fallback: stands for null where none may be: columns that are NOT NULL, in rows of which only the key is known.
-        unavailable: stands for a large value that was not sent.
+        read: makes a value from its text form.
+        fallback: replaces null where none may be: columns that are NOT NULL, in rows of which only the key is known.
+        unavailable: replaces a large value that was not sent.
         element_optional: whether it may be null as an element of an array.
         default: a default that Debezium gives a column whose default is computed, such as now(); None for none.
         literal: whether a constant default becomes one of the field.
-        constant: reads such a default, where its text is not that of a value; None for `read`.
+        constant: reads such a default, where its text differs from that of a value; None for `read`.
     """
 
     schema: Schema

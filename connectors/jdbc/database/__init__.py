@@ -1,4 +1,4 @@
-"""One database as both directions see it: where it is, who we are there, a connection that comes back, its names."""
+"""What source and sink share about one database: its address, the login, a connection that is reopened, its names."""
 
 from connectors.jdbc.database.connection import Database
 from connectors.jdbc.database.failures import passes

@@ -1,6 +1,6 @@
-"""What a database's columns are to Kafka Connect: kinds of columns, and the schema of rows that are made of them.
+"""A database's columns in Kafka Connect: kinds of columns, and the schema of rows with them.
 
-Kinds are common to all databases; each reader says which of them a column of its database is.
+Kinds are common to all databases; each reader maps the columns of its database to them.
 """
 
 from __future__ import annotations
@@ -80,10 +80,10 @@ class Column:
 
     Attributes:
         precision: digits of a NUMERIC; None where the column does not limit them.
-        scale: of them, how many stand after the point; None where the column does not say.
-        fraction: digits of a second that a WALL_CLOCK or MOMENT keeps.
+        scale: the number of them after the point; None where the column does not define it.
+        fraction: digits of a second that a WALL_CLOCK or MOMENT stores.
         counts: whether the database numbers rows by it.
-        declared: the type as the database calls it.
+        declared: the type in the database's words.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The connection of a task to its database: made when it is needed, thrown away when it broke, made again."""
+"""The connection of a task to its database: opened on first use, discarded when it broke, opened again."""
 
 from __future__ import annotations
 
@@ -50,14 +50,16 @@ _BUILT_IN: Final = ("", "io.confluent.connect.jdbc.util.DefaultJdbcCredentialsPr
 class Database:
     """One database, and one connection to it.
 
-    For one thread, apart from `cancel`. Everything that is done goes through `transaction()`, or through `connect()`
-    where transactions are somebody else's. After an error that passes the connection is thrown away; the next use makes
-    a new one, with the credentials that a class of the user's own gives then.
+    For one thread, except `cancel`. All work goes through `transaction()`, or through `connect()` where the caller
+    manages
+    transactions. After a transient error the connection is discarded; the next use opens a new one, with the
+    credentials
+    that a user's class returns then.
 
     Args:
-        chosen: what the keys say.
+        chosen: the keys.
         config: the configuration, secrets filled in; see `credentials_for`.
-        stopping: whether to give up waiting; asked between tries.
+        stopping: whether to give up waiting; called between tries.
     """
 
     def __init__(
@@ -76,12 +78,12 @@ class Database:
 
     @cached_property
     def url(self) -> URL:
-        """Where it is, as SQLAlchemy has it, as far as the URL says: without `connection.user` and its password."""
+        """The URL in SQLAlchemy's form, as configured: without `connection.user` and its password."""
         return translate(self.settings.url)
 
     @cached_property
     def dialect(self) -> Dialect:
-        """SQLAlchemy's dialect. What it asks the server (its version) is known once `connect` was called."""
+        """SQLAlchemy's dialect. What it reads from the server (its version) is known after the first `connect`."""
         return self._made().dialect
 
     @property
@@ -95,13 +97,13 @@ class Database:
         return "mysql" if name == "mariadb" else name
 
     def connect(self) -> Connection:
-        """The connection, made if there is none.
+        """The connection, opened if there is none.
 
-        Tries `connection.attempts` times, with `connection.backoff.ms` between them, as long as the error passes.
+        Tries `connection.attempts` times, with `connection.backoff.ms` between them, for transient errors.
 
         Raises:
             RetriableError: it could not be reached.
-            ConnectError: it refuses us, in a way that does not pass.
+            ConnectError: it refuses for good.
         """
         connection = self._connection
         if connection is not None and not connection.closed and not connection.invalidated:
@@ -128,8 +130,9 @@ class Database:
     def transaction(self) -> Iterator[Connection]:
         """One transaction: committed at the end, rolled back when the block raises.
 
-        Errors are the driver's, wrapped by SQLAlchemy; `passes` tells which of them are worth another try. After one
-        that passes, and after one in the commit itself (nobody knows then), the next transaction has a new connection.
+        Errors are the driver's, wrapped by SQLAlchemy; `passes` tells which of them are worth another try. After a
+        transient
+        one, and after one in the commit itself (whose outcome is unknown), the next transaction has a new connection.
         """
         connection = self.connect()
         try:
@@ -141,7 +144,7 @@ class Database:
             raise
 
     def discard(self) -> None:
-        """Throw the connection away, whatever state it is in."""
+        """Discard the connection, whatever state it is in."""
         connection, self._connection = self._connection, None
         if connection is None:
             return
@@ -156,7 +159,7 @@ class Database:
                 log.debug("a connection to %s could not be closed: %s", self, error)
 
     def give_up(self) -> None:
-        """Wait no more for a database that is away, now and from now on. From any thread."""
+        """Stop waiting for an unavailable database, now and from now on. Thread-safe."""
         self._given_up.set()
 
     def close(self) -> None:
@@ -186,7 +189,7 @@ class Database:
         return self._engine
 
     def _identify(self, _: Any, __: Any, ___: Any, told: dict[str, Any]) -> None:
-        """Who we are now, into what the driver is told."""
+        """Put the current credentials into the driver's arguments."""
         user, password = self._credentials()
         if user is not None:
             told["user"] = user
@@ -206,11 +209,11 @@ _NAMES: Final = {"postgresql": "PostgreSQL", "mysql": "MySQL", "mariadb": "Maria
 
 
 def reason(error: BaseException, *, trimmed: bool = False) -> str:
-    """What the database says, in one line, without the statement and its values that SQLAlchemy would add.
+    """The database's message, in one line, without the statement and its values that SQLAlchemy would add.
 
     Args:
-        trimmed: leave out the database's own words, which may quote a row's values (`trim.sensitive.log`): what is
-            left is the kind of error and, as far as the driver tells, table, column and constraint.
+        trimmed: leave out the database's own words, which may quote a row's values (`trim.sensitive.log`): the rest is
+            the kind of error and, if the driver reports them, table, column and constraint.
     """
     cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
     if trimmed:
@@ -235,7 +238,7 @@ def _kind(cause: BaseException) -> str:
 
 
 class Credentials(NamedTuple):
-    """A user and a password, each None where the URL or the database's own rules say it."""
+    """A user and a password, each None where the URL or the database's own rules define it."""
 
     user: str | None
     password: str | None
@@ -245,10 +248,11 @@ class Credentials(NamedTuple):
 
 
 def credentials_for(config: Mapping[str, str]) -> Callable[[], Credentials]:
-    """What answers with the credentials for a connection that is made now.
+    """The function that returns the credentials for a new connection.
 
-    A class of the user's own is asked at every new connection, so that what was rotated is found. Without one the
-    configuration says it, as it was when the task was started.
+    A user's class is called at every new connection, so that rotated credentials are found. Without one they come from
+    the
+    configuration, as it was when the task was started.
 
     Args:
         config: secrets filled in.

@@ -1,6 +1,6 @@
-"""Which of a database's errors pass: a lost connection, a deadlock, a server that is starting.
+"""Which errors of a database are transient: a lost connection, a deadlock, a server that is starting.
 
-What does not pass (a value that does not fit, a table that is missing, a wrong password) is not tried again.
+Others (a value that does not fit, a missing table, a wrong password) are not retried.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _NEVER: Final = ("28", "3D", "42")
 
 
 def passes(error: BaseException) -> bool:
-    """Whether the same may work later: worth a new connection and another try."""
+    """Whether the same may succeed later: worth a new connection and another try."""
     if isinstance(error, PoolTimeout):
         return True
     if not isinstance(error, DBAPIError):

@@ -1,4 +1,4 @@
-"""The keys that sink and source have in common, Confluent's names; Aiven's and Debezium's are understood as well."""
+"""The keys that sink and source share, with Confluent's names; Aiven's and Debezium's are accepted as well."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class DatabaseOptions(
         "quote.identifiers": "quote.sql.identifiers",
     },
 ):
-    """Where the database is, and how it is spoken to. `connectors.jdbc.database.url` reads the URL."""
+    """How the database is reached. `connectors.jdbc.database.url` reads the URL."""
 
     url = settings.String(
         "connection.url",

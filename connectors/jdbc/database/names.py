@@ -1,4 +1,4 @@
-"""Names of tables: taken apart as users write them, quoted as the database has it."""
+"""Names of tables: parsed as users write them, quoted for the database."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _QUOTES: Final = {'"': '"', "`": "`", "[": "]"}
 
 @dataclass(frozen=True, slots=True)
 class TableName:
-    """A table. Parts that are None are what the connection's default is."""
+    """A table. Parts that are None have the connection's defaults."""
 
     name: str
     schema: str | None = None
@@ -22,10 +22,10 @@ class TableName:
 
     @classmethod
     def parse(cls, written: str, *, key: str = "table.name.format") -> TableName:
-        """Of `table`, `schema.table` or `catalog.schema.table`; parts in quotes may hold dots.
+        """Parse `table`, `schema.table` or `catalog.schema.table`; parts in quotes may contain dots.
 
         Raises:
-            ConfigError: it has no or more than three parts. `key` is what it speaks of.
+            ConfigError: it has no or more than three parts. `key` is the key in the error.
         """
         parts = split(written)
         if not 1 <= len(parts) <= 3 or not all(parts):
@@ -34,7 +34,7 @@ class TableName:
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """Catalog, schema and name, as far as they are said."""
+        """Catalog, schema and name, without missing ones."""
         return tuple(part for part in (self.catalog, self.schema, self.name) if part is not None)
 
     @property
@@ -43,7 +43,7 @@ class TableName:
         return f"{self.catalog}.{self.schema}" if self.catalog and self.schema else self.schema or self.catalog
 
     def quoted(self, preparer: IdentifierPreparer, always: bool = True) -> str:
-        """As it stands in a statement. `always=False` leaves the database's own folding of names to it."""
+        """Its form in a statement. `always=False` leaves the database's own folding of names to it."""
         return ".".join(quoted(part, preparer, always) for part in self.parts)
 
     def __str__(self) -> str:

@@ -60,16 +60,16 @@ PRECISION: Final = "connect.decimal.precision"
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What values are.
+    """What values mean.
 
     Attributes:
         kind: int8 ... int64, float32, float64, boolean, string, bytes, decimal, date, time; `timestamp`, an instant;
-            `datetime`, a date and time of no zone; `zoned`, an instant as text with its zone; `zonedtime`, a time as
+            `datetime`, a date and time without zone; `zoned`, an instant as text with its zone; `zonedtime`, a time as
             text with its zone; duration; json; xml; uuid; bits; array.
-        unit: for what is encoded as a number since the epoch or midnight, or as a duration: `d`, `ms`, `us`, `ns`; for
-            a json that is text already `text`, for decimals with a scale each `variable`. Nothing for values that
-            Connect itself has a logical type for.
-        scale, precision: of a decimal; None where it does not say. Of bits, precision is how many.
+        unit: for numbers since the epoch or midnight, and durations: `d`, `ms`, `us`, `ns`; for json that is already
+            text `text`, for decimals with a scale each `variable`. Empty for values with a logical type of Connect
+            itself.
+        scale, precision: of a decimal; None where undefined. Of bits, precision is their number.
         element: of an array.
     """
 
@@ -101,11 +101,11 @@ _BITS_NAME: Final = "io.debezium.data.Bits"
 
 @lru_cache(maxsize=2000)
 def meaning_of(schema: Schema, debezium: bool = False) -> Meaning:
-    """What values of this schema are for a database.
+    """The meaning of values of this schema.
 
     Args:
-        debezium: whether Debezium's semantic types are looked at; without, they are the numbers and texts they are
-            encoded as.
+        debezium: whether Debezium's semantic types are recognised; without, they are the numbers and texts that encode
+            them.
     """
     if schema.name == logical.DECIMAL_NAME:
         digits = schema.parameters.get(PRECISION, "")
@@ -271,7 +271,7 @@ _BITS: Final = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 
 
 def whole_bits(column: TypeEngine[Any]) -> int | None:
-    """How many bits a column's whole numbers have; None when it is not a column of whole numbers, or takes any."""
+    """The number of bits of a column of whole numbers; None for another column, or an unlimited one."""
     if isinstance(column, mysql.TINYINT):
         return 8
     if isinstance(column, mysql.MEDIUMINT):

@@ -57,7 +57,7 @@ _MYSQL: Final = {"user": "user", "password": "password", "sslca": "ssl_ca", "ser
 
 
 def translate(written: str) -> URL:
-    """The URL of a database, with a driver that Python has.
+    """The URL of a database, with a Python driver.
 
     Raises:
         ConfigError: the URL cannot be read, or names a database that only Java can reach. Never shows a password.
@@ -187,7 +187,7 @@ def _authority(where: str) -> tuple[list[str], str, dict[str, str]]:
 def _properties(
     properties: Mapping[str, str], names: Mapping[str, str | None]
 ) -> tuple[dict[str, str], str | None, str | None]:
-    """What the driver is told, the user and the password."""
+    """The driver's arguments, the user and the password."""
     told = {name: properties[key] for key, name in names.items() if name is not None and properties.get(key)}
     return told, told.pop("user", None), told.pop("password", None)
 

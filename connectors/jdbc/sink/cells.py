@@ -50,12 +50,12 @@ _NUMBERS: Final = {
 def cells(
     meaning: Meaning, column: FieldColumn, takes: sqlalchemy.types.TypeEngine[Any], zones: Zones, *, filled: bool = True
 ) -> pa.Array:
-    """A field's values as an Arrow array that a column of this type takes.
+    """A field's values as an Arrow array for a column of this type.
 
     Args:
         meaning: of the field's values.
         column: the field's values.
-        takes: the type of the column, as the database says.
+        takes: the column's type in the database.
         zones: see there.
         filled: whether a null becomes the default of the field's schema.
 
@@ -74,12 +74,12 @@ def cells(
 
 
 class Zones:
-    """How dates and times that have no zone are to be read.
+    """How dates and times without a zone are read.
 
     Args:
         database: of columns without a zone, `db.timezone`.
         dates: whether a Date is an instant, too, that is read in that zone (`date.timezone=DB_TIMEZONE`, what Java
-        does).
+            does).
     """
 
     def __init__(self, database: ZoneInfo, *, dates: bool) -> None:
@@ -155,7 +155,7 @@ def _decimals(column: FieldColumn) -> pa.Array:
 
 
 def _with_scales(column: FieldColumn) -> pa.Array:
-    """Decimals that each have a scale of their own: structs of Debezium's, as their texts."""
+    """Decimals that each have a scale of their own, Debezium's structs, as texts."""
     texts = [
         None
         if item is None
@@ -190,13 +190,13 @@ def _zoned(column: FieldColumn, takes: sqlalchemy.types.TypeEngine[Any]) -> pa.A
 
 
 def _in_utc(text: str) -> dt.time:
-    """A time of some zone as UTC's, for a column that has none."""
+    """A time with a zone in UTC, for a column without one."""
     read = dt.time.fromisoformat(text)
     return (dt.datetime.combine(dt.date(2000, 1, 2), read) - (read.utcoffset() or dt.timedelta())).time()
 
 
 def _bits(meaning: Meaning, column: FieldColumn, takes: sqlalchemy.types.TypeEngine[Any]) -> pa.Array:
-    """Bits, the lowest byte first, as the column has them: digits, bytes of a number, or these bytes."""
+    """Bits, the lowest byte first, in the column's form: digits, bytes of a number, or these bytes."""
     if not isinstance(takes, postgresql.BIT | mysql.BIT):
         return column.array
     numbers = [None if item is None else int.from_bytes(item, "little") for item in column.items]
@@ -225,7 +225,7 @@ def _clock(micros: int) -> str:
 
 
 def _elements(meaning: Meaning, column: FieldColumn) -> list[list[Any] | None]:
-    """Arrays of what is encoded as numbers, as arrays of what these mean."""
+    """Arrays of encoded numbers, as arrays of their meanings."""
     schema, items = column.schema.value_schema, column.items
     assert schema is not None
     flat = FieldColumn(schema, [each for item in items if item is not None for each in item])
@@ -284,7 +284,7 @@ def _element(item: Any) -> str:
 
 
 def literal(schema: Schema, meaning: Meaning) -> str | None:
-    """A default of a field as a literal of SQL; None where it has none that all databases write alike."""
+    """A field's default as a literal of SQL; None for types that databases write differently."""
     value = schema.default
     if value is not None and meaning.kind == "date":
         day = value if isinstance(value, dt.date) else dt.date(1970, 1, 1) + dt.timedelta(days=value)
@@ -306,7 +306,7 @@ def python_rows(rows: pa.RecordBatch, change: Sequence[Callable[[Any], Any] | No
     """Rows as tuples for a driver.
 
     Args:
-        change: for each column what is done to its values that are not null, if anything.
+        change: for each column the conversion of its values that are not null, if any.
     """
     columns = []
     for array, convert in zip(rows.columns, change, strict=True):

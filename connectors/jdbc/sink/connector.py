@@ -13,7 +13,7 @@ from connectors.jdbc.sink.task import JdbcSinkTask
 
 
 class JdbcSinkConnector(SinkConnector):
-    """Hands its configuration to the tasks. Connects to nothing, but to alter offsets that are kept in the database."""
+    """Passes its configuration to the tasks. Connects only to alter offsets that are stored in the database."""
 
     settings = JdbcSinkOptions.definition()
     needs: ClassVar[Mapping[str, str]] = {"sqlalchemy": "connect-runtime[jdbc]", "pyarrow": "connect-runtime[jdbc]"}
@@ -74,7 +74,7 @@ class JdbcSinkConnector(SinkConnector):
                 found[error.key].errors.append(error.message)
 
     def _say_what_cannot_be_changed(self, config: Mapping[str, str], found: Mapping[str, ConfigValue]) -> None:
-        """Warn of changes that are allowed and that this database's columns cannot have."""
+        """Warn of schema changes that are allowed but impossible for this database's columns."""
         if any(value.errors for value in found.values()) or not self.settings.named(config).get("schema.evolution"):
             return
         from connectors.jdbc.database import Database

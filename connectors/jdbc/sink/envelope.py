@@ -1,4 +1,4 @@
-"""Events of Debezium: the row that they tell of, or that it is gone.
+"""Debezium's events: the row that they describe, or its deletion.
 
 https://debezium.io/documentation/reference/stable/connectors/postgresql.html#postgresql-events describes them.
 """
@@ -27,10 +27,10 @@ def is_envelope(schema: Schema | None) -> bool:
 
 
 def opened(values: Values) -> tuple[Values, list[int], list[int]]:
-    """What events tell: for each the row as it is now, null for one that was deleted; other values as they are.
+    """The rows of events: the state after each, null for a deletion; other values as they are.
 
     Returns:
-        the values, the rows at which the table was emptied, and those that tell of no row at all. The values of these
+        the values, the rows at which the table was emptied, and those that describe no row at all. The values of these
         are null.
     """
     emptied: list[int] = []

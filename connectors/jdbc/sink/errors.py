@@ -1,4 +1,4 @@
-"""What is wrong with records, as opposed to what is wrong with a database or a connection."""
+"""Errors of records, as opposed to those of a database or a connection."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _MYSQL: Final = frozenset(
 
 
 class RowError(SchemaError):
-    """Some record of those that were to be written does not fit its table.
+    """A record does not fit its table.
 
     Attributes:
-        all_alike: whether it is so for all of them, so that looking for the one at fault is idle.
+        all_alike: whether this holds for all of the records, so that searching for the one at fault is pointless.
     """
 
     def __init__(self, reason: str, *, all_alike: bool = False) -> None:
@@ -30,7 +30,7 @@ class RowError(SchemaError):
 
 
 class Misfit(RowError):
-    """Some record would need a change of its table that is not allowed, or cannot be made."""
+    """A record would need a change of its table that is not allowed, or impossible."""
 
 
 def is_about_rows(error: BaseException) -> bool:

@@ -1,4 +1,4 @@
-"""Whether the values of a field fit a column that is there: its kind of values, how large they are, nulls."""
+"""Whether the values of a field fit an existing column: its kind of values, their size, nulls."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _KINDS: Final = {
 
 
 def misfit(meaning: Meaning, column: TypeEngine[Any], array: pa.Array, dialect: str) -> str | None:
-    """Why some of these values, apart from nulls, are none of a column of this type; None if all are.
+    """Why some of these values, apart from nulls, do not fit a column of this type; None if all do.
 
-    What is not known here is for the database to say.
+    Cases that are unknown here are left to the database.
     """
     if len(array) == array.null_count:
         return None

@@ -1,4 +1,4 @@
-"""The keys of the sink: Confluent's names, meanings and defaults; Aiven's and Debezium's are understood as well."""
+"""The keys of the sink: Confluent's names, meanings and defaults; Aiven's and Debezium's are accepted as well."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class _OwnOptions(
         "dialect.*": "this sink does not know it",
     },
 ):
-    """The keys, but those of schema evolution."""
+    """The keys, except those of schema evolution."""
 
     mode = settings.String(
         "insert.mode",
@@ -323,7 +323,7 @@ class _OwnOptions(
 
 
 def is_debezium(config: Mapping[str, str]) -> bool:
-    """Whether the connector was named as Debezium names its own."""
+    """Whether the connector has the name of Debezium's class."""
     return str(config.get("connector.class", "")).startswith(_DEBEZIUM)
 
 
@@ -358,20 +358,20 @@ def problems(parsed: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 class JdbcSinkOptions(_OwnOptions, EvolutionOptions):
-    """The keys, and what they say together.
+    """The keys, and what they mean together.
 
     Attributes:
         included, excluded: fields, each with the topic that it is for, or None.
         unit: of `timestamp_fields`: us or ns.
         connector: its name.
-        pk_fields: the columns of the key, as far as they have names.
+        pk_fields: the columns of the key, if they are named.
         dates_in_zone: whether a Date is the day in `db.timezone`.
         debezium: whether records are events of Debezium.
-        folds: whether names are lower case where the database would make them so, as with Debezium's class that quotes
+        folds: whether names are lower case where the database would fold them, as with Debezium's class, which quotes
             no names.
         create: whether tables are created.
         policy: how tables may be changed, and what happens to records that do not fit.
-        behind: whether writes go on while the next records come.
+        behind: whether writes continue while the next records are consumed.
     """
 
     allowed = EvolutionOptions.allowed.replaced(
@@ -390,7 +390,7 @@ class JdbcSinkOptions(_OwnOptions, EvolutionOptions):
     )
 
     def __init__(self, config: Config) -> None:
-        """Take parsed values.
+        """Check parsed values.
 
         Raises:
             ConfigError: they contradict each other.
@@ -412,7 +412,7 @@ class JdbcSinkOptions(_OwnOptions, EvolutionOptions):
 
 
 def policy_of(parsed: Config) -> EvolutionPolicy:
-    """How tables may be changed. `auto.evolve` alone allows everything, and not only what it does elsewhere.
+    """How tables may be changed. `auto.evolve` alone allows everything, and more than elsewhere.
 
     Raises:
         ConfigError: the keys contradict each other.

@@ -1,9 +1,10 @@
-"""The table of consumed offsets: what makes a sink deliver exactly once.
+"""The table of consumed offsets, which makes a sink deliver exactly once.
 
     connector, topic, partition | next_offset | owner
 
-A task claims the rows of its partitions when it is given them, with a mark of its own, and moves them on in the same
-transaction as its rows. A late write of an earlier owner finds another's mark and is rolled back as a whole.
+A task claims the rows of its partitions when they are assigned to it, with a mark of its own, and advances them in the
+same
+transaction as its rows. A late write of an earlier owner finds another mark and is rolled back as a whole.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ class Ledger:
     """The rows of one task's partitions.
 
     Args:
-        database: where.
-        name: the table.
+        database: with the table.
+        name: of the table.
         connector: whose offsets they are.
     """
 
@@ -63,7 +64,7 @@ class Ledger:
         )
 
     def claim(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
-        """Take partitions over; where to go on, as far as the table knows.
+        """Claim partitions; returns where to continue, if the table has it.
 
         Raises:
             RetriableError: the database cannot be reached.
@@ -88,21 +89,21 @@ class Ledger:
         raise AssertionError("the last try raises")
 
     def forget(self, partitions: Iterable[TopicPartition]) -> None:
-        """These are no longer ours."""
+        """These partitions are no longer assigned."""
         for partition in partitions:
             self._known.pop(partition, None)
 
     def doubt(self) -> None:
-        """A transaction failed, perhaps in its commit: look before the next one."""
+        """A transaction failed, perhaps in its commit: read the table before the next one."""
         self._certain = False
 
     def known(
         self, connection: Connection, partitions: Iterable[TopicPartition]
     ) -> Mapping[TopicPartition, int | None]:
-        """Up to where rows of these partitions are in the database. First thing in a transaction.
+        """The offsets up to which rows of these partitions are in the database. First statement of a transaction.
 
         Raises:
-            FencedError: a partition is another task's by now.
+            FencedError: another task owns a partition by now.
         """
         if not self._certain:
             found = self._read(connection, list(partitions), lock=True)
@@ -113,10 +114,10 @@ class Ledger:
         return self._known
 
     def move(self, connection: Connection, offsets: Mapping[TopicPartition, int]) -> None:
-        """Put down where to go on, in the transaction that writes the rows. Locks the partitions against later owners.
+        """Store where to continue, in the transaction that writes the rows. Locks the partitions against later owners.
 
         Raises:
-            FencedError: a partition is another task's by now.
+            FencedError: another task owns a partition by now.
         """
         rows = self._table
         for partition, offset in sorted(offsets.items()):
@@ -132,7 +133,7 @@ class Ledger:
         self._certain = True
 
     def alter(self, offsets: Mapping[TopicPartition, int | None]) -> None:
-        """What a user wants while nobody runs. None forgets a partition."""
+        """Set a user's offsets while no task runs. None deletes a partition."""
         self._create()
         with self._database.transaction() as connection:
             begin(self._database, connection)
@@ -191,7 +192,7 @@ class Ledger:
 
 
 def begin(database: Database, connection: Connection) -> None:
-    """What a transaction has to begin with: SQLite's driver would begin one with the first change only."""
+    """The first statement of a transaction: SQLite's driver would begin one only with the first change."""
     raw: Any = connection.connection.driver_connection
     if database.kind == "sqlite" and not raw.in_transaction:
         connection.exec_driver_sql("BEGIN IMMEDIATE")

@@ -1,11 +1,11 @@
 """LOAD DATA LOCAL of MySQL and MariaDB: rows as a text from memory, where the server allows it. Several times faster.
 
-Two things about it are dangerous, and dealt with here:
+Two things about it are dangerous, and handled here:
 
-- A server may answer any statement by asking the client for any of its files. The driver hands out nothing but the very
-  rows of the very statement that was sent for them.
+- A server may answer any statement with a request for any file of the client. The driver returns only the rows of the
+  statement that was sent for them.
 - A value that does not fit becomes another one, with a warning, and a duplicate is left out. A load with a warning, or
-  with fewer rows than were sent, counts as failed; whoever asked for it takes it back and writes the rows by INSERT.
+  with fewer rows than were sent, counts as failed; the caller rolls it back and writes the rows by INSERT.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ESCAPES: Final = (("\\", "\\\\"), ("\t", "\\t"), ("\n", "\\n"), ("\r", "\\r"), 
 
 
 class _Desk:
-    """Where the driver is handed what it sends to the server: it believes that it opens a file."""
+    """Where the driver gets the data for the server: it believes that it opens a file."""
 
     def __init__(self) -> None:
         self.rows: memoryview | None = None
@@ -41,7 +41,7 @@ _DESK: Final = _Desk()
 
 
 def is_allowed(raw: Any) -> bool:
-    """Whether this server takes rows in this way.
+    """Whether this server accepts rows in this way.
 
     Args:
         raw: a connection of pymysql, whose flag for it is off.
@@ -52,14 +52,14 @@ def is_allowed(raw: Any) -> bool:
 
 
 def load(raw: Any, table: str, names: Sequence[str], rows: pa.RecordBatch) -> bool:
-    """Load rows into a table, in the transaction that there is.
+    """Load rows into a table, in the current transaction.
 
     Args:
         raw: a connection of pymysql.
         table, names: of the columns, quoted, percent signs doubled.
 
     Returns:
-        whether every row is there as it was given. If not, take it back.
+        whether every row was stored exactly. If not, roll back.
     """
     columns = [
         f"@c{at}" if _is_binary(array) else name

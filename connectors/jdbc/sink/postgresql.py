@@ -1,7 +1,9 @@
 """PostgreSQL: rows go in by COPY; where there is a key, into a staging table first and from there by one statement.
 
-COPY takes CSV, which Arrow writes without a look at single values; the server reads each text as the column's own type,
-so that a string may be a uuid, an inet or an enum there. A staging table is made once for each layout and connection,
+COPY reads CSV, which Arrow writes without a pass over single values; the server parses each text as the column's own
+type,
+so that a string may be a uuid, an inet or an enum there. A staging table is created once for each layout and
+connection,
 and empties itself at the end of each transaction.
 """
 
@@ -98,7 +100,7 @@ class PostgresStatements:
         return name
 
     def _lock(self, layout: Layout, staging: str) -> None:
-        """Lock the rows in the order of their keys, so that no two tasks wait for each other."""
+        """Lock the rows in the order of their keys, so that no two tasks deadlock."""
         keys = ", ".join(f"staged.{name}" for name in layout.names[: layout.keys])
         self._run(
             f"SELECT count(*) FROM (SELECT 1 FROM {layout.target.quoted} AS target JOIN {staging} AS staged "
@@ -106,7 +108,7 @@ class PostgresStatements:
         )
 
     def _takes_copy(self, layout: Layout) -> bool:
-        """Whether it is a table of rows, without row-level security; a view takes rows by INSERT only."""
+        """Whether it is a table, without row-level security; a view accepts rows by INSERT only."""
         with self._raw.cursor() as cursor:
             cursor.execute(
                 "SELECT relkind::text IN ('r', 'p', 'f') AND NOT row_security_active(oid) FROM pg_class "

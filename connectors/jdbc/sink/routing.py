@@ -21,7 +21,7 @@ class Routing:
     """Finds the tables of batches.
 
     Raises:
-        ConfigError: `table.name.format` has a variable that there is not.
+        ConfigError: `table.name.format` has an unknown variable.
     """
 
     def __init__(self, options: JdbcSinkOptions) -> None:
@@ -38,9 +38,9 @@ class Routing:
         self._by_record = [name for name in self._variables if name != "topic"]
 
     def tables(self, batch: SinkBatch) -> tuple[list[tuple[TableName, Sequence[int]]], dict[int, str]]:
-        """The rows of each table, tables in the order of their names, and the rows that have none with the reason.
+        """The rows of each table, tables in the order of their names, and the rows without one with the reason.
 
-        The order is the same for all tasks, so that no two wait for each other's tables.
+        The order is the same for all tasks, so that no two deadlock.
         """
         if not len(batch):
             return [], {}
@@ -64,7 +64,7 @@ class Routing:
         return sorted(found.items(), key=lambda item: str(item[0])), problems
 
     def _is_only_a_tombstone(self, batch: SinkBatch, row: int) -> bool:
-        """Whether the event before it has told what there is to tell: Debezium's are for the compaction of a topic."""
+        """Whether the event before it was the deletion: Debezium's tombstones are for the compaction of a topic."""
         by_event = all(name.startswith("source.") for name in self._by_record)
         return self._options.debezium and by_event and batch.values[row] is None
 
@@ -87,7 +87,7 @@ class Routing:
 
 
 def _texts(batch: SinkBatch, kind: str, *path: str) -> Callable[[int], str | None]:
-    """What each record says at a place, as text; None where it says nothing of use."""
+    """The field of each record, as text; None where it is missing or has no usable value."""
     if kind == "header":
         name = ".".join(path)
         headers = batch.headers.to_list()

@@ -1,4 +1,4 @@
-"""Databases that nothing special is known of: rows go in by SQLAlchemy's own statements, with its types."""
+"""Other databases: rows go in by SQLAlchemy's own statements, with its types."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _Rows = list[dict[str, Any]]
 
 
 class CoreStatements:
-    """See `Statements`. Upserts look which keys are there: rows of these are updated, the others inserted.
+    """See `Statements`. Upserts read which keys exist: their rows are updated, the others inserted.
 
     Args:
-        batch_size: how many rows a statement is given at a time.
+        batch_size: the number of rows of a statement.
         quotes: whether names are quoted.
     """
 

@@ -1,4 +1,4 @@
-"""MySQL, MariaDB and SQLite: rows go in by statements with many parameters, which their drivers are handed at once."""
+"""MySQL, MariaDB and SQLite: rows go in by statements with many parameters, passed to their drivers at once."""
 
 from __future__ import annotations
 
@@ -97,11 +97,11 @@ class DriverStatements:
         return python_rows(rows, change)
 
     def change(self, column: TargetColumn, kind: str, held: pa.DataType) -> Change:
-        """What a value has to become for the driver; None for what it is."""
+        """The conversion of a value for the driver; None for none."""
         return None
 
     def upsert_clause(self, keys: Sequence[str], others: Sequence[str]) -> str:
-        """What an insertion ends with to be an upsert, by the columns' names."""
+        """The end of an INSERT that makes it an upsert, by the columns' names."""
         raise NotImplementedError
 
 
@@ -147,7 +147,7 @@ class MySqlStatements(DriverStatements):
         super().upsert(connection, layout, rows)
 
     def _load(self, connection: Connection, layout: Layout, table: str, rows: pa.RecordBatch) -> bool:
-        """Load rows, if that can be done and goes well; else nothing has happened."""
+        """Load rows, if that is possible and succeeds; else nothing has changed."""
         if len(rows) < _WORTH_LOADING or not self._loads or not _loadable(layout, rows):
             return False
         savepoint = connection.begin_nested()
@@ -158,7 +158,7 @@ class MySqlStatements(DriverStatements):
         return False
 
     def _stage(self, connection: Connection, layout: Layout) -> str:
-        """An empty temporary table for such rows. It outlives rolled back transactions, and so it is kept."""
+        """An empty temporary table for such rows. It survives rollbacks, and is kept."""
         name = self._staging.get(layout)
         if name is None:
             columns = ", ".join(layout.names)
@@ -178,7 +178,7 @@ class MySqlStatements(DriverStatements):
         return "ON DUPLICATE KEY UPDATE " + ", ".join(f"{name} = VALUES({name})" for name in changed)
 
     def change(self, column: TargetColumn, kind: str, held: pa.DataType) -> Change:
-        """What a value has to become for the driver."""
+        """The conversion of a value for the driver."""
         if pa.types.is_timestamp(held):
             return _without_zone
         if kind in ("float32", "float64"):
@@ -187,7 +187,7 @@ class MySqlStatements(DriverStatements):
 
 
 class SqliteStatements(DriverStatements):
-    """SQLite has few types: what it does not have is text, or a number where a column of Java's connector is one."""
+    """SQLite has few types: others are text, or a number where Java's connector stores one."""
 
     mark = "?"
 
@@ -197,7 +197,7 @@ class SqliteStatements(DriverStatements):
         return f"ON CONFLICT ({', '.join(keys)}) DO {f'UPDATE SET {sets}' if sets else 'NOTHING'}"
 
     def change(self, column: TargetColumn, kind: str, held: pa.DataType) -> Change:
-        """What a value has to become for the driver."""
+        """The conversion of a value for the driver."""
         numeric = isinstance(column.type, sqlalchemy.Numeric | sqlalchemy.Integer)
         if pa.types.is_timestamp(held):
             return timestamp_ms if numeric else _datetime_text

@@ -1,7 +1,6 @@
-"""How rows get into a table, and out of it, in one database's own way.
+"""How rows are written to a table, in one database's own way.
 
-One `Statements` exists for each task and connection's kind; `connectors.jdbc.sink.postgresql` and others are made of
-it.
+Each task has one `Statements` for its kind of database; see `connectors.jdbc.sink.postgresql` and others.
 """
 
 from __future__ import annotations
@@ -18,10 +17,10 @@ from connectors.jdbc.sink.target import Target, TargetColumn
 
 @dataclass(frozen=True)
 class Layout:
-    """The columns that rows have: those of the key first. The same object for all batches of a kind.
+    """The columns of rows: those of the key first. The same object for all batches of a kind.
 
     Attributes:
-        kinds: what each column's values mean, see `Meaning.kind`.
+        kinds: of each column's values, see `Meaning.kind`.
     """
 
     target: Target
@@ -31,14 +30,14 @@ class Layout:
 
     @property
     def names(self) -> list[str]:
-        """The columns as they stand in a statement."""
+        """The columns in the form of a statement."""
         return [self.target.quote(column.name) for column in self.columns]
 
 
 class Statements(Protocol):
-    """Writes rows. Every method runs within a transaction of the caller's; errors are the driver's, or SQLAlchemy's.
+    """Writes rows. Every method runs within the caller's transaction; errors are the driver's, or SQLAlchemy's.
 
-    Rows come sorted by key, each key once, but to `insert`.
+    Rows are sorted by key, each key once, except for `insert`.
     """
 
     def begin(self, connection: Connection) -> None:
@@ -48,19 +47,19 @@ class Statements(Protocol):
         """A transaction, or a part of it, was rolled back."""
 
     def insert(self, connection: Connection, layout: Layout, rows: pa.RecordBatch) -> None:
-        """New rows."""
+        """Insert new rows."""
 
     def upsert(self, connection: Connection, layout: Layout, rows: pa.RecordBatch) -> None:
-        """New rows, or what is in the rows of these keys changed."""
+        """Insert rows, or update those of existing keys."""
 
     def update(self, connection: Connection, layout: Layout, rows: pa.RecordBatch) -> None:
-        """The rows of these keys changed, as far as they are there."""
+        """Update the rows of these keys, if they exist."""
 
     def delete(self, connection: Connection, layout: Layout, rows: pa.RecordBatch) -> None:
-        """The rows of these keys gone. The layout has keys only."""
+        """Delete the rows of these keys. The layout has keys only."""
 
     def truncate(self, connection: Connection, target: Target) -> None:
-        """All rows gone."""
+        """Delete all rows."""
 
 
 Change = Callable[[Any], Any] | None

@@ -1,7 +1,7 @@
-"""What a batch means for one table, as steps that can be taken one after another: empty it, delete keys, write rows.
+"""A batch's changes to one table, as steps that are done one after another: empty it, delete keys, write rows.
 
-Deletions come first: of a key that a batch deletes, only what comes behind that is written. Of several rows of a key
-the newest counts, where rows are upserted or updated. Rows are sorted by key, so that no two tasks wait for each other.
+Deletions are first: of a key that a batch deletes, only what follows that is written. Of several rows of a key
+the newest counts, where rows are upserted or updated. Rows are sorted by key, so that no two tasks deadlock.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ class Step(NamedTuple):
 
 
 def steps(laid: Sequence[Laid], *, keyed: bool, emptied: bool = False) -> list[Step]:
-    """What is to be done, in order.
+    """The steps, in order.
 
     Args:
         laid: all records of one table.
-        keyed: whether only the newest row of a key is to be written.
+        keyed: whether only the newest row of a key is written.
         emptied: whether the table is emptied first.
     """
     found = [Step(TRUNCATE, None, None)] if emptied else []

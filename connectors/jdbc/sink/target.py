@@ -1,4 +1,4 @@
-"""One table as the database has it, and how it comes to have what records need: created or changed, where allowed."""
+"""One table in the database, and how it is created or changed for records, where allowed."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ CHANGEABLE: Final = ("postgresql", "mysql")
 
 @dataclass(frozen=True, slots=True)
 class TargetColumn:
-    """A column that is there.
+    """An existing column.
 
     Attributes:
         filled: whether the database has a value for it where a row has none.
-        default: as the database says it, None for none.
+        default: in the database's words, None for none.
     """
 
     name: str
@@ -48,7 +48,7 @@ class TargetColumn:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A field that is to be written."""
+    """A field to write."""
 
     name: str
     schema: Schema
@@ -57,9 +57,9 @@ class Wanted:
 
 
 class Target:
-    """A table: its columns are looked at once, and again after something failed (`forget`).
+    """A table: its columns are read once, and again after an error (`forget`).
 
-    For one thread. DDL runs in transactions of its own, never in one with rows: some databases end that.
+    For one thread. DDL runs in transactions of its own, never in one with rows: some databases commit that.
     """
 
     def __init__(self, name: TableName, database: Database, options: JdbcSinkOptions) -> None:
@@ -72,7 +72,7 @@ class Target:
         self.plans: dict[Any, Any] = {}
 
     def forget(self) -> None:
-        """Look at the table again before the next use."""
+        """Read the table again before the next use."""
         self._columns = None
         self.plans.clear()
 
@@ -86,7 +86,7 @@ class Target:
         return quoted(column, self._database.dialect.identifier_preparer, self._database.settings.quotes)
 
     def column(self, field: str) -> TargetColumn | None:
-        """The column of a field: of the same name, else of the one that differs in upper and lower case only."""
+        """The column of a field: of the same name, else of the one that differs only in case."""
         columns = self._columns or {}
         return columns.get(field) or columns.get(self._folded.get(field.casefold(), ""))
 
@@ -100,7 +100,7 @@ class Target:
         return self._columns is not None or self._look()
 
     def provide(self, fields: Sequence[Wanted]) -> None:
-        """See to it that there is a column for each of these fields, as far as it is allowed.
+        """Ensure that there is a column for each of these fields, as far as allowed.
 
         Raises:
             RowError: the table is missing, or a column, and may not be created.
@@ -216,11 +216,11 @@ class Target:
         return " ".join(words)
 
     def _new(self, field: Wanted) -> str:
-        """What a column is called that is created for a field."""
+        """The name of a new column for a field."""
         return field.name.lower() if self._options.folds and self._database.kind in CHANGEABLE else field.name
 
     def _change(self, statement: str, done: str, is_done: Callable[[], bool]) -> None:
-        """Run DDL; when it fails, somebody else may have done it meanwhile."""
+        """Run DDL; when it fails, another task may have done it meanwhile."""
         try:
             with self._database.transaction() as connection:
                 connection.exec_driver_sql(statement)
@@ -239,10 +239,10 @@ class Target:
     # What values need beyond it.
 
     def adapt(self, columns: Sequence[TargetColumn], fields: Sequence[Wanted], arrays: Sequence[pa.Array]) -> bool:
-        """Widen columns, and let them be null, where these values need it and it is allowed.
+        """Widen columns, or make them nullable, where these values need it and it is allowed.
 
         Returns:
-            whether something changed, so that plans are void.
+            whether something changed, so that plans are invalid.
         """
         allowed = self._options.policy.allowed
         if not {WIDEN, NULLABLE} & allowed or self._database.kind not in CHANGEABLE:
@@ -262,7 +262,7 @@ class Target:
         return changed
 
     def judge(self, columns: Sequence[TargetColumn], fields: Sequence[Wanted], arrays: Sequence[pa.Array]) -> None:
-        """See whether these values fit, after what `adapt` may do for them, unless that is for the database to say.
+        """Check whether these values fit, after what `adapt` may do for them; unknown cases are left to the database.
 
         Raises:
             Misfit: some do not.

@@ -29,9 +29,10 @@ _END_S: Final = 1.0
 class JdbcSinkTask(SinkTask):
     """Writes records to tables.
 
-    A batch is written before `put` returns; when many records come at a time, a thread writes as the next ones are
-    consumed, and `pre_commit` waits for it. An error that it had is then that of the next call, which first writes, in
-    its own thread, what is not written. A batch that `put` refused is not among that: it comes again.
+    A batch is written before `put` returns; when many records arrive at a time, a thread writes while the next ones are
+    consumed, and `pre_commit` waits for it. Its error is raised by the next call, which first writes the rest on its
+    own
+    thread. A batch that `put` refused is not among that: it is put again.
     """
 
     settings = JdbcSinkOptions.definition()
@@ -104,7 +105,7 @@ class JdbcSinkTask(SinkTask):
     # Writing.
 
     def _settle(self) -> None:
-        """Wait until all that was taken is written."""
+        """Wait until everything accepted is written."""
         self._background.settle()
         self._tell()
         error = self._background.error
@@ -116,13 +117,13 @@ class JdbcSinkTask(SinkTask):
             self._left = []
 
     def _take_back(self) -> list[SinkBatch]:
-        """Wait for the transaction that runs, and take back what waits, or has failed."""
+        """Wait for the running transaction, and take back what waits, or has failed."""
         waiting = self._background.withdraw()
         self._background.settle()
         return [*self._background.withdraw(), *waiting]
 
     def _write_behind(self, batches: list[SinkBatch]) -> None:
-        """In the thread, whose first error stops it: the task's thread then writes what is left."""
+        """On the thread, whose first error stops it: the task's thread then writes the rest."""
         self._written.append(self._writer.write(batches))
 
     def _write(self, batches: Sequence[SinkBatch]) -> None:
@@ -143,7 +144,7 @@ class JdbcSinkTask(SinkTask):
         self._count(written)
 
     def _refused(self, error: Exception) -> Exception:
-        """What to raise for an error of a write."""
+        """The error to raise for an error of a write."""
         from connectors.jdbc.sink.writer import is_passing, plain
 
         table = self._writer.at

@@ -33,10 +33,10 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """What a batch says for one table.
+    """A batch's changes to one table.
 
     Attributes:
-        emptied: the row of the last event that the table was emptied, if any: what came before it is void.
+        emptied: the row of the last event that the table was emptied, if any: earlier rows are void.
     """
 
     units: list[Unit]
@@ -55,10 +55,10 @@ class Reader:
         self._inferred: dict[str, Schema] = {}
 
     def records(self, batch: SinkBatch) -> Records:
-        """The units of a batch whose records all go to one table.
+        """The units of a batch whose records all belong to one table.
 
         Raises:
-            RowError: some record has no such fields: no key, no schema, no struct.
+            RowError: a record has no such fields: no key, no schema, no struct.
         """
         options, values = self._options, batch.values
         emptied: int | None = None

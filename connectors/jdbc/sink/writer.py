@@ -35,11 +35,11 @@ Report = Callable[[SinkRecord, Exception], None]
 
 @dataclass
 class Written:
-    """What a transaction has done.
+    """The result of a transaction.
 
     Attributes:
-        rows, deleted: how many rows by table.
-        seconds: how long it took.
+        rows, deleted: the number of rows by table.
+        seconds: its duration.
     """
 
     rows: Counter[str] = field(default_factory=Counter)
@@ -88,8 +88,8 @@ class Writer:
         """Write all of it, or nothing.
 
         Raises:
-            RowError, or the driver's error: some record cannot be written; `write_what_fits` finds it.
-            RetriableError, or the driver's error: it may work later. `is_passing` tells.
+            RowError, or the driver's error: a record cannot be written; `write_what_fits` finds it.
+            RetriableError, or the driver's error: it may succeed later. `is_passing` tells.
         """
         return self._once(batches, self._write)
 
@@ -97,7 +97,7 @@ class Writer:
         """The same, without the records that cannot be written: these are found by halving, and reported.
 
         Raises:
-            ConnectError: there is such a record and nobody to report it to; nothing was written then.
+            ConnectError: there is such a record and no error reporter; nothing was written then.
             Other errors: as `write`, and what `report` raises.
         """
         return self._once(batches, lambda fresh: self._write_what_fits(fresh, report))
@@ -147,7 +147,7 @@ class Writer:
 
     @contextmanager
     def _transaction(self, batches: Sequence[SinkBatch]) -> Iterator[Connection]:
-        """One transaction, with the offsets in it. Raises `_Behind` if there are rows of these batches already."""
+        """One transaction, with the offsets. Raises `_Behind` if the database already has rows of the batches."""
         with self._database.transaction() as connection:
             begin(self._database, connection)
             self._statements.begin(connection)
@@ -214,7 +214,7 @@ class Writer:
         return _Prepared(target, batch, done)
 
     def _plans(self, target: Target, units: Sequence[Unit]) -> list[_Plan | None]:
-        """The plan of each unit; None for deletions from a table that is missing."""
+        """The plan of each unit; None for deletions from a missing table."""
         signatures = [_signature(unit) for unit in units]
         found = [target.plans.get(signature) for signature in signatures]
         if None not in found:
@@ -273,7 +273,7 @@ class Writer:
         return Laid(plan.layout, pa.RecordBatch.from_arrays(arrays, names), unit.rows, unit.values is None)
 
     def _judge(self, target: Target, unit: Unit) -> None:
-        """See whether records fit a table before it is given columns for what else is in them. Raises `Misfit`."""
+        """Check whether records fit a table before it gets columns for their other fields. Raises `Misfit`."""
         if unit.values is None or self._options.policy.mismatch == PASS or not target.exists():
             return
         found = [(wanted, column) for wanted in self._wanted(unit) if (column := target.column(wanted.name))]
@@ -359,7 +359,7 @@ class Writer:
     # Errors.
 
     def _located(self, record: SinkRecord, name: TableName | None, error: Exception) -> Exception:
-        """The error as users read it: which record, which table, what the database says."""
+        """The error as users read it: which record, which table, the database's message."""
         where = f"Topic {record.original_topic}, partition {record.original_partition}, offset {record.original_offset}"
         what = f'Table "{name}" of {self._database} does not take the record' if name else "The record has no table"
         if isinstance(error, RowError):
@@ -370,7 +370,7 @@ class Writer:
 
 
 class _Behind(Exception):
-    """Some rows are in the database already: up to these offsets."""
+    """The database already has some rows: up to these offsets."""
 
     def __init__(self, offsets: Mapping[TopicPartition, int]) -> None:
         super().__init__()
@@ -378,7 +378,7 @@ class _Behind(Exception):
 
 
 def is_passing(error: BaseException) -> bool:
-    """Whether the same may work later."""
+    """Whether the same may succeed later."""
     return isinstance(error, RetriableError) or (not isinstance(error, ConnectError) and passes(error))
 
 
@@ -426,7 +426,7 @@ def _halves(batch: SinkBatch) -> list[SinkBatch]:
 
 
 def _from(batch: SinkBatch, behind: Mapping[TopicPartition, int]) -> SinkBatch:
-    """Without the records that are in the database already."""
+    """Without the records that the database already has."""
     if not behind:
         return batch
     partitions = zip(batch.original_topics, batch.original_partitions, batch.offsets, strict=True)

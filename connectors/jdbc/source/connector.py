@@ -1,4 +1,4 @@
-"""JdbcSourceConnector: finds the tables, follows what comes and goes, and shares them out among the tasks."""
+"""JdbcSourceConnector: finds the tables, follows new and dropped ones, and distributes them among the tasks."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class JdbcSourceConnector(SourceConnector):
         return True
 
     def _as_stored(self, part: Part) -> Part:
-        """A range of a table as it was cut when its snapshot began: positions speak of those ranges."""
+        """A range of a table as it was split when its snapshot began: positions refer to those ranges."""
         if part.table is None or not part.cuts or self._options.mode != SNAPSHOT:
             return part
         for number in range(1, len(part.cuts) + 2):
@@ -124,10 +124,10 @@ class _Tables:
         self._server: Server = server_of(self.database, quotes=options.quotes)
 
     def parts(self) -> list[Part]:
-        """What is to be read now.
+        """What to read now.
 
         Raises:
-            RetriableError: the database is away.
+            RetriableError: the database is unavailable.
             ConnectError: it refuses, or the keys do not fit its tables.
         """
         try:

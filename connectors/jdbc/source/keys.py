@@ -1,4 +1,4 @@
-"""The keys of the JDBC source: Confluent's names and defaults, Aiven's additions, and a few of ours."""
+"""The keys of the JDBC source: Confluent's names and defaults, Aiven's additions, and a few new ones."""
 
 from __future__ import annotations
 
@@ -67,10 +67,10 @@ class JdbcSourceOptions(
         "engine.shutdown.timeout": "task.shutdown.graceful.timeout.ms of the worker says how long a stop may take",
     },
 ):
-    """The keys, and what they say together.
+    """The keys, and what they mean together.
 
     Attributes:
-        query: the SELECT of the user's own; empty where tables are read.
+        query: the user's SELECT; empty where tables are read.
     """
 
     mode = settings.String(
@@ -351,7 +351,7 @@ class JdbcSourceOptions(
     )
 
     def __init__(self, config: Config) -> None:
-        """Take parsed values.
+        """Check parsed values.
 
         Raises:
             ConfigError: they contradict each other.
@@ -392,5 +392,5 @@ class JdbcSourceOptions(
 
     @property
     def numbers(self) -> str:
-        """Which of NUMERIC_MAPPINGS was chosen."""
+        """The chosen one of NUMERIC_MAPPINGS."""
         return self.numeric_mapping or ("precision_only" if self.numeric_precision_mapping else "none")

@@ -1,11 +1,11 @@
-"""Where reading goes on, in the form of Confluent's JDBC source: a Java worker can take over, and we from one.
+"""Positions in the form of Confluent's JDBC source: a Java worker can continue them, and the other way round.
 
 A table's source partition is `{"protocol": "1", "table": "catalog.schema.table"}`; older ones are `{"table": "table"}`,
 a query's is `{"query": "query"}`. Offsets are `{"incrementing": n, "timestamp": ms, "timestamp_nanos": n}`, of which
 each mode has its own: milliseconds since 1970, and the nanoseconds of the whole second, as java.sql.Timestamp has them.
 
-Ours are `{"snapshot": "running" | "completed"}`, with `incrementing` where the key can tell how far it is, and
-`"split": "2/4"` in the partition of a part of a table.
+Snapshots, which Java's connector lacks, have `{"snapshot": "running" | "completed"}`, with `incrementing` where the key
+shows the position, and `"split": "2/4"` in the partition of a part of a table.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ QUERY: Final = {"query": "query"}
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """What was read last.
+    """The last row that was read.
 
     Attributes:
         time: microseconds since 1970, UTC.
@@ -42,7 +42,7 @@ class Position:
 
     @classmethod
     def of(cls, offset: Mapping[str, Any] | None) -> Position:
-        """Of a stored offset, whoever stored it."""
+        """From a stored offset of any version."""
         if not offset:
             return cls()
         ms, nanos, number = offset.get(TIMESTAMP), offset.get(NANOS), offset.get(INCREMENTING)
@@ -52,7 +52,7 @@ class Position:
         return cls(time, None if number is None else int(number))
 
     def offset(self) -> dict[str, Any]:
-        """As it is stored."""
+        """In its stored form."""
         stored: dict[str, Any] = {}
         if self.number is not None:
             stored[INCREMENTING] = self.number
@@ -63,7 +63,7 @@ class Position:
 
 
 def partitions(table: TableName, split: str | None = None) -> list[dict[str, Any]]:
-    """The source partitions under which a table's offset may be stored: first ours, then what others wrote.
+    """The source partitions under which a table's offset may be stored: first the current form, then older ones.
 
     Newer drivers of Java name the catalog where older ones did not; before protocol 1 there was only the name.
     """
@@ -74,7 +74,7 @@ def partitions(table: TableName, split: str | None = None) -> list[dict[str, Any
 
 
 def problem(offset: Mapping[str, Any]) -> str | None:
-    """What is wrong with an offset that a user sets; None for nothing."""
+    """The error of an offset that a user sets; None for none."""
     known = {INCREMENTING, TIMESTAMP, NANOS, SNAPSHOT, CUTS}
     if unknown := sorted(set(offset) - known):
         return f'an offset has no "{unknown[0]}". Write {{"incrementing": 12}} or {{"timestamp": 1700000000000}}'

@@ -1,7 +1,7 @@
-"""What one task reads: tables, ranges of a table's key, or a query; and how that stands in a task's configuration.
+"""What one task reads: tables, ranges of a table's key, or a query; and its form in a task's configuration.
 
-`tables` lists whole tables in the form of Confluent's connector, so that a task's configuration that a Java worker cut
-runs here, and the other way round. `task.parts`, of ours, is only there where ranges are, or a name holds a comma.
+`tables` lists whole tables in the form of Confluent's connector, so that a Java worker's task configuration runs here,
+and the other way round. `task.parts`, a new key, is only there where there are ranges, or a name contains a comma.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ class Part:
     """A table, a range of its key, or (without a table) the query.
 
     Attributes:
-        number: which of the table's ranges it is, from 1.
-        cuts: the keys at which ranges begin, but for the first; empty for a whole table.
+        number: of the table's range, from 1.
+        cuts: the keys at which ranges begin, except the first; empty for a whole table.
     """
 
     table: TableName | None = None
@@ -46,7 +46,7 @@ class Part:
 
 
 def written(parts: Sequence[Part]) -> dict[str, str]:
-    """As a task's configuration has them."""
+    """In the form of a task's configuration."""
     names = [".".join(map(_quoted, p.table.parts)) for p in parts if p.table is not None and not p.cuts]
     config = {"tables": ",".join(names), "tables.fetched": "true"}
     tables = [part.table for part in parts if part.table is not None]
@@ -56,7 +56,7 @@ def written(parts: Sequence[Part]) -> dict[str, str]:
 
 
 def _quoted(name: str) -> str:
-    """A part of a table's name, in quotes only if need be: which ones a database has, Java's connector minds."""
+    """A part of a table's name, in quotes only if needed: Java's connector depends on that."""
     return name if re.fullmatch(r"[\w$ -]+", name) else f'"{name}"'
 
 

@@ -1,4 +1,4 @@
-"""How a table is read: its mode, and the columns that say what is new, found and checked once its columns are known."""
+"""How a table is read: its mode, and the columns that show what is new, checked once its columns are known."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Plan:
 
     Attributes:
         times: columns of which the first that is not null is a row's time.
-        number: the column whose numbers grow; of a snapshot the key by which it is read, if there is one.
+        number: the incrementing column; of a snapshot the key by which it is read, if there is one.
     """
 
     mode: str
@@ -27,7 +27,7 @@ class Plan:
 
 
 def names(options: JdbcSourceOptions, part: Part) -> tuple[str, tuple[str, ...], str]:
-    """The mode, timestamp columns and incrementing column that the keys say for a table; the last may be empty.
+    """The mode, timestamp columns and incrementing column of a table by the keys; the last may be empty.
 
     Raises:
         ConfigError: mappings do not match the table exactly once.
@@ -60,10 +60,10 @@ def plan(options: JdbcSourceOptions, part: Part, columns: Sequence[Column], prim
     """How to read a part whose columns are known.
 
     Args:
-        primary_key: names of its columns; asked for with mode=snapshot and ranges only.
+        primary_key: names of its columns; called with mode=snapshot and ranges only.
 
     Raises:
-        ConfigError, ConnectError: a column is not there, or cannot serve.
+        ConfigError, ConnectError: a column is missing, or unsuitable.
     """
     mode, times, number = names(options, part)
     # Of a query's columns not every database tells whether they may be null.

@@ -1,4 +1,4 @@
-"""Reads one part: opens a statement for what is new, makes batches of its rows, and knows where to go on."""
+"""Reads one part: opens a statement for what is new, makes batches of its rows, and knows where to continue."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _INT64: Final = 1 << 63
 
 @dataclass(slots=True)
 class _Chunk:
-    """Rows that were read: their values, and what positions are made of."""
+    """Rows that were read: their values, and the columns of positions."""
 
     values: StructColumns
     times: list[int]
@@ -65,7 +65,7 @@ class _Chunk:
 
 
 class Reader:
-    """Reads one part, again and again. For one thread.
+    """Reads one part repeatedly. For one thread.
 
     Args:
         part: what to read.
@@ -112,7 +112,7 @@ class Reader:
 
     @property
     def is_open(self) -> bool:
-        """Whether rows of the last statement are still to be read."""
+        """Whether the last statement has rows left."""
         return self._result is not None
 
     def poll(self) -> SourceBatch | None:
@@ -131,7 +131,7 @@ class Reader:
         return None
 
     def discard(self) -> None:
-        """Forget the statement that is open, after an error or for the end."""
+        """Close the open statement, after an error or at the end."""
         result, self._result, self._held = self._result, None, None
         if result is not None:
             try:
@@ -209,7 +209,7 @@ class Reader:
         return conditions, [moment, number] if number else [moment]
 
     def _since(self, connection: Any) -> Any:
-        """The time after which to read, as the column has it; None for all times."""
+        """The time after which to read, in the column's form; None for all times."""
         if self._last_time is not None:
             last = self._last_time
             only_date = isinstance(last, dt.date) and not isinstance(last, dt.datetime)
@@ -223,7 +223,7 @@ class Reader:
         return None if self.position.time is None else self._as_column(self.position.time)
 
     def _until(self, connection: Any, whole: Select, chosen: Plan) -> str:
-        """The time before which to read, in a statement: what is younger may not be all there yet."""
+        """The time before which to read, in a statement: younger rows may not all be committed yet."""
         now = self._moment(self._server.now(connection))
         end = now - self._options.timestamp_delay_interval_ms * 1000
         if self.part.table is not None:
@@ -238,7 +238,7 @@ class Reader:
         return self._server.time_literal(value, chosen.times[0], whole)
 
     def _as_column(self, micros: int) -> dt.datetime:
-        """A moment as the timestamp columns have it: in UTC, or on the clock of `db.timezone`."""
+        """A moment in the form of the timestamp columns: in UTC, or on the clock of `db.timezone`."""
         assert self._plan is not None
         moment = EPOCH + dt.timedelta(microseconds=micros)
         if self._plan.times[0].kind is Kind.MOMENT:
@@ -254,7 +254,7 @@ class Reader:
     # What comes.
 
     def _read(self, result: Result) -> _Chunk | None:
-        """The next rows that may be given: of rows with one time either all or none, if they fit into memory."""
+        """The next rows that may be returned: of rows with one time either all or none, if they fit into memory."""
         read = result.read(self._options.batch_max_rows, _MOST_BYTES)
         if not read:
             held, self._held = self._held, None
@@ -363,7 +363,7 @@ def _first(values: Any) -> Any:
 
 
 def _each_at(chunk: _Chunk) -> Any:
-    """Offsets that say exactly which row was last."""
+    """Offsets that identify the last row exactly."""
     times, numbers = chunk.times, chunk.numbers
 
     def at(row: int) -> dict[str, Any]:
@@ -373,7 +373,7 @@ def _each_at(chunk: _Chunk) -> Any:
 
 
 def _times_at(times: list[int], before: Position, closed: bool) -> Any:
-    """Offsets that move on with the last row of each time, so that none of the others is lost."""
+    """Offsets that advance with the last row of each time, so that none of the others is lost."""
     n = len(times)
 
     def at(row: int) -> dict[str, Any]:

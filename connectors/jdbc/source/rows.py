@@ -1,7 +1,7 @@
-"""Columns as a database's driver hands them over, as Connect has them: lists of Python values, or Arrow arrays.
+"""A database driver's columns in Connect's form: lists of Python values, or Arrow arrays.
 
-A timestamp without a zone is what a clock in `db.timezone` showed. Of an hour that a clock showed twice it is the
-first; one that no clock showed is taken as the moment before it was moved on.
+A timestamp without a zone is that of a clock in `db.timezone`. Of an hour that a clock showed twice it is the
+first; one that no clock showed counts as the moment before the clock was moved on.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _TRUE: Final = ("t", "true", "1")
 
 
 class Rows:
-    """What rows of these columns become.
+    """How rows of these columns are converted.
 
     Args:
         columns: of the result.
         name: of the schema: the table's, or None for a query.
         mapping: how columns become fields.
         zone: `db.timezone`.
-        where: what errors call the rows: `table orders`.
+        where: the rows in errors: `table orders`.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Rows:
         self._to_python = [self._converter(c, f.schema) for c, f in zip(columns, self.schema.fields, strict=True)]
 
     def index(self, name: str, key: str) -> int:
-        """Where a column stands that a key names: as it is written, else whatever its case.
+        """The position of a column that a key names: exact, else case-insensitive.
 
         Raises:
             ConnectError: there is no such column.
@@ -69,7 +69,7 @@ class Rows:
         """The records' values.
 
         Raises:
-            DataError: a value has no place in its field.
+            DataError: a value does not fit its field.
         """
         columns: list[Any] = []
         for column, field, convert, items in zip(self.columns, self.schema.fields, self._to_python, read, strict=True):
@@ -103,7 +103,7 @@ class Rows:
         return list
 
     def _writer(self, schema: Schema) -> Callable[[int], Any]:
-        """What becomes of microseconds since 1970."""
+        """The conversion of microseconds since 1970."""
         chosen = self._mapping.timestamps
         if schema.name == logical.TIMESTAMP_NAME:
             return lambda micros: EPOCH + dt.timedelta(milliseconds=micros // 1000)
@@ -136,7 +136,7 @@ class Rows:
         return int((moment - EPOCH) // _MICROSECOND)
 
     def wall_clock(self, micros: int) -> dt.datetime:
-        """What a clock in `db.timezone` shows at a moment."""
+        """The clock of `db.timezone` at a moment."""
         moment = EPOCH + dt.timedelta(microseconds=micros)
         return moment.astimezone(self.zone).replace(tzinfo=None)
 
@@ -156,7 +156,7 @@ class Rows:
     # From Arrow, as the text of PostgreSQL is read.
 
     def arrow_types(self) -> list[pa.DataType]:
-        """As what each column of a text in CSV is to be read."""
+        """The Arrow type for parsing each column of a CSV text."""
         import pyarrow as pa
 
         from connect.data.arrow import PLAIN_TYPES

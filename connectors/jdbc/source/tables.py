@@ -1,4 +1,4 @@
-"""Which tables are read, by the keys that narrow down what the database has, and the statements that read them."""
+"""Which tables are read, by the keys that select them, and the statements that read them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from connectors.jdbc.source.keys import JdbcSourceOptions
 
 
 class Selection:
-    """The tables that the keys mean.
+    """The tables that the keys select.
 
     Args:
         options: the connector's keys.
-        catalog: what `catalog.pattern` is when it is not set; None for all catalogs.
+        catalog: the default of `catalog.pattern`; None for all catalogs.
     """
 
     def __init__(self, options: JdbcSourceOptions, catalog: str | None) -> None:
@@ -32,7 +32,7 @@ class Selection:
         self._exclude = options.table_exclude_list
 
     def of(self, found: Iterable[tuple[TableName, str]]) -> list[TableName]:
-        """Those of the tables that there are, in order.
+        """The selected ones of these tables, in order.
 
         Raises:
             ConnectError: two of them would go to one topic.
@@ -71,7 +71,7 @@ def _names(written: Iterable[str]) -> set[tuple[str, ...]]:
 
 
 def _like(pattern: str, name: str) -> bool:
-    """Whether a name is like a pattern of SQL."""
+    """Whether a name matches a pattern of SQL's LIKE."""
     # Python's translation of file names takes linear time for each of its stars.
     as_files = "".join({"%": "*", "_": "?"}.get(char) or (f"[{char}]" if char in "*?[" else char) for char in pattern)
     return re.match(fnmatch.translate(as_files), name) is not None
@@ -81,10 +81,11 @@ _NAME: Final = "connect_query"
 
 
 def bracketed(query: str) -> str:
-    """A query as what a statement may select from.
+    """A query in the form that a statement can select from.
 
-    Conditions are put around it and not at its end: they speak of the columns that records have, and the query may
-    have clauses of its own.
+    Conditions are put around it and not at its end: they refer to the columns of records, and the query may have
+    clauses of
+    its own.
     """
     return f"({query}\n) {_NAME}"
 
@@ -93,11 +94,11 @@ def statement(source: str, conditions: Sequence[str], order: Sequence[str], suff
     """One SELECT.
 
     Args:
-        source: a table as it stands in a statement; for a query, the query in brackets.
+        source: a table in the form of a statement; for a query, the query in brackets.
         conditions: all of them must hold.
         order: columns, ascending.
         suffix: put at the end.
-        query: the query, which is taken as it is where nothing is asked of it.
+        query: the query, which is used unchanged without conditions.
     """
     text = query if query and not conditions and not order else f"SELECT * FROM {source}"
     if conditions:

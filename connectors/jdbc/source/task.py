@@ -84,7 +84,7 @@ class JdbcSourceTask(SourceTask):
         return stored
 
     def _next(self) -> Reader | None:
-        """Whose turn it is: the one whose rows are being read, else the one that has been due longest."""
+        """The next part: the one whose rows are being read, else the one that has been due longest."""
         for reader in self._readers:
             if reader.is_open:
                 return reader
@@ -116,7 +116,7 @@ class JdbcSourceTask(SourceTask):
         return batch
 
     def _failed(self, reader: Reader, error: Exception) -> None:
-        """Raise what the runtime is to know; a table that was dropped is left to the connector, which notices it."""
+        """Raise errors for the runtime; a dropped table is left to the connector, which notices it."""
         reader.discard()
         metrics, table = self.context.metrics, str(reader.part.table or "query")
         metrics.count("jdbc_source_errors_total", table=table)

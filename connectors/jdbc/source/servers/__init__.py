@@ -1,4 +1,4 @@
-"""What each database's own ways of reading are: its tables, its types, its clock, its literals, its fastest results."""
+"""How each database is read: its tables, its types, its clock, its literals, its fastest results."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["Result", "Select", "Server", "server_of"]
 
 
 def server_of(database: Database, *, quotes: bool = True, timeout_ms: int = 0) -> Server:
-    """The ways of a database, by its kind."""
+    """The implementation for a kind of database."""
     chosen: type[Server] = Server
     if database.kind == "postgresql":
         from connectors.jdbc.source.servers.postgresql import PostgresqlServer

@@ -1,4 +1,4 @@
-"""MySQL and MariaDB: rows as they come over the wire, with what the server says of each column.
+"""MySQL and MariaDB: rows in their wire format, with the server's description of each column.
 
 https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_com_query_response_text_resultset_column_definition.html
 """
@@ -128,7 +128,7 @@ class MysqlResult(CursorResult):
 
 
 def _no_zero_date(column: Column, value: Any) -> Any:
-    """The value; null for what MySQL has for no date at all, which the driver leaves as it is."""
+    """The value; null for MySQL's zero dates, which the driver leaves unchanged."""
     if not isinstance(value, str):
         return value
     if value.startswith(_NO_DATE) and column.nullable:
@@ -163,7 +163,7 @@ def _type(kind: str) -> str:
 
 
 def _keep_alive(connection: Connection) -> None:
-    """Notice a server that went away without a word, as PostgreSQL's library is told to."""
+    """Detect a server that vanished, as PostgreSQL's library is configured to."""
     held = getattr(connection.connection.driver_connection, "_sock", None)
     if held is None or held.family == getattr(socket, "AF_UNIX", None):
         return

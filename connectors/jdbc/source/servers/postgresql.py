@@ -75,7 +75,7 @@ _WRITERS: Final = """
 
 
 class PostgresqlServer(Server):
-    """PostgreSQL, and what speaks as it does."""
+    """PostgreSQL, and databases with its protocol."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -135,7 +135,7 @@ class PostgresqlServer(Server):
 
 
 def described(driver: psycopg.Connection[Any], text: str) -> tuple[Column, ...]:
-    """The columns of a statement, which is not run. In the transaction that is open, if one is: it stays as told."""
+    """The columns of a statement, which is not run. In the open transaction, if there is one."""
     driver.execute("SELECT 1")  # begins a transaction where there is none
     made = driver.pgconn.prepare(b"", text.encode())
     if made.status != pq.ExecStatus.COMMAND_OK:
@@ -213,7 +213,7 @@ class CopyResult(Result):
         """The next row, waited for; empty at the end.
 
         Args:
-            count: what the library's buffer has answered already: 0 for nothing yet, less for the end.
+            count: the library's buffered answer: 0 for nothing yet, less for the end.
         """
         line: Any = b""
         if count is None:
@@ -228,7 +228,7 @@ class CopyResult(Result):
         return line
 
     def _check_end(self) -> None:
-        """Raise what the server says at the end, if that is an error."""
+        """Raise the server's error at the end, if there is one."""
         connection = self._driver.pgconn
         while (result := connection.get_result()) is not None:
             if result.status == pq.ExecStatus.COMMAND_OK:

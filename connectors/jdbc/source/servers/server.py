@@ -1,4 +1,4 @@
-"""Any database, by what SQLAlchemy and DB-API say of it. Those that are known better override what they do better."""
+"""Any database, through SQLAlchemy and DB-API. Known ones override what they do better."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _BUFFERED: Final = 1000  # rows, in SQLAlchemy
 
 @dataclass(frozen=True, slots=True)
 class Select:
-    """What is read: a statement, and what it reads without its conditions.
+    """What is read: a statement, and its source without conditions.
 
     Attributes:
         text: the statement.
-        source: a table as it stands in a statement, or a query in brackets with a name.
+        source: a table in the form of a statement, or a query in brackets with a name.
         table: the table; None for a query.
         query: the query; empty for a table.
     """
@@ -43,11 +43,11 @@ class Select:
 
 
 class Result:
-    """Rows of one statement, read as they are asked for.
+    """Rows of one statement, read on demand.
 
     Attributes:
-        rows: what they are, and what becomes of them.
-        ended: nothing follows what was read.
+        rows: how they are converted.
+        ended: whether all were read.
     """
 
     rows: Rows
@@ -63,7 +63,7 @@ class Result:
         raise NotImplementedError
 
     def close(self) -> None:
-        """End it. What was not read is not read any more."""
+        """Close it. Unread rows are dropped."""
 
 
 class Server:
@@ -85,7 +85,7 @@ class Server:
         self._prepared: Any = None
 
     def connect(self, isolation: str = "DEFAULT") -> Connection:
-        """The connection, in the state in which reading wants it. Errors as `Database.connect`."""
+        """The connection, prepared for reading. Errors as `Database.connect`."""
         connection = self.database.connect()
         raw = connection.connection.driver_connection
         if raw is not self._prepared:
@@ -97,7 +97,7 @@ class Server:
         return connection
 
     def prepare(self, connection: Connection) -> None:
-        """Set what a new session needs."""
+        """Configure a new session."""
 
     # Names.
 
@@ -112,7 +112,7 @@ class Server:
     # Tables.
 
     def tables(self, connection: Connection) -> list[tuple[TableName, str]]:
-        """All tables that there are, and the type of each: TABLE, VIEW, ..., but for the system's own."""
+        """All tables, and the type of each: TABLE, VIEW, ..., except the system's own."""
         with connection.begin():
             inspector = sqlalchemy.inspect(connection)
             try:
@@ -128,7 +128,7 @@ class Server:
             return found
 
     def catalog(self, connection: Connection) -> str | None:
-        """The catalog that `catalog.pattern` means when it is not set; None for all."""
+        """The default of `catalog.pattern`; None for all."""
         return None
 
     def primary_key(self, connection: Connection, table: TableName) -> list[str]:
@@ -139,7 +139,7 @@ class Server:
         return list(told.get("constrained_columns", ()))
 
     def missing(self, error: BaseException) -> bool:
-        """Whether an error says that a table is not there (any more)."""
+        """Whether an error says that a table does not exist (any more)."""
         return False
 
     # Columns and rows.
@@ -164,21 +164,20 @@ class Server:
     # Time.
 
     def now(self, connection: Connection) -> int | dt.datetime:
-        """What time it is there: microseconds since 1970, or what its clock on the wall shows."""
+        """The server's time: microseconds since 1970, or its clock on the wall."""
         with connection.begin():
             found = connection.execute(sqlalchemy.select(sqlalchemy.func.current_timestamp())).scalar_one()
         return micros(found) if found.tzinfo is not None else found
 
     def settled(self, connection: Connection, table: TableName) -> int | None:
-        """The moment from which on a transaction that is still open may write into the table; None for no such."""
+        """The moment from which on an open transaction may still write to the table; None for none."""
         return None
 
     def time_literal(self, value: Any, column: Column, select: Select) -> str:
         """A time to compare a column with.
 
         Args:
-            value: a datetime, without a zone for a WALL_CLOCK or DATE, in UTC for a MOMENT; or a value that the column
-                held.
+            value: a datetime, without a zone for a WALL_CLOCK or DATE, in UTC for a MOMENT; or a value of the column.
         """
         written = value.isoformat(" ") if hasattr(value, "isoformat") else str(value)
         if self.database.kind == "mssql":
@@ -187,7 +186,7 @@ class Server:
 
 
 class CursorResult(Result):
-    """Rows of a server-side cursor, or of whatever comes nearest to it in a database's driver."""
+    """Rows of a server-side cursor, or the nearest equivalent of a database's driver."""
 
     def __init__(self, connection: Connection, text: str, rows: Rows | None = None) -> None:
         self.connection = connection
@@ -203,7 +202,7 @@ class CursorResult(Result):
             self.rows = rows
 
     def execute(self, text: str) -> Any:
-        """What has `fetchmany` and `close`."""
+        """An object with `fetchmany` and `close`."""
         options = {"stream_results": True, "no_parameters": True, "max_row_buffer": _BUFFERED}
         return self.connection.execution_options(**options).exec_driver_sql(text)
 
@@ -237,7 +236,7 @@ class CursorResult(Result):
 
 
 def _weight(column: Read) -> int:
-    """About how many bytes a column takes."""
+    """The approximate bytes of a column."""
     return 50 * len(column) + sum(len(item) for item in column if isinstance(item, str | bytes))
 
 
@@ -291,7 +290,7 @@ _GUESSES: Final[tuple[tuple[type, Kind], ...]] = (
 
 
 def _guessed(name: str, values: Sequence[Any]) -> Column:
-    """A column of a query, by the values of its first rows: drivers have no common way to say more."""
+    """A column of a query, by the values of its first rows: drivers have no common way to describe it."""
     present = [value for value in values if value is not None]
     for chosen, kind in _GUESSES:
         if present and all(isinstance(value, chosen) for value in present):

@@ -1,7 +1,7 @@
-"""SQLite: types by what a column was declared as, and times in the form in which a table holds them.
+"""SQLite: types by a column's declaration, and times in the form that a table stores.
 
-SQLite has no type for a time. A table holds it as text in ISO 8601, with a space or a T, with or without parts of a
-second; or, written by Java, as milliseconds since 1970. Texts are compared as texts, so that an index serves.
+SQLite has no type for a time. A table stores it as text in ISO 8601, with a space or a T, with or without parts of a
+second; or, written by Java, as milliseconds since 1970. Texts are compared as texts, so that an index is used.
 https://www.sqlite.org/datatype3.html
 """
 
@@ -116,7 +116,7 @@ class SqliteServer(Server):
 
 
 def _forms(value: dt.datetime) -> Iterator[str]:
-    """The texts that a time may be held as."""
+    """The texts that may stand for a time."""
     fractions = ["", ".000", ".000000"] if not value.microsecond else [f".{value.microsecond:06d}"]
     if value.microsecond and not value.microsecond % 1000:
         fractions.append(f".{value.microsecond // 1000:03d}")
