@@ -1,4 +1,4 @@
-"""Connectors: they check a configuration and cut the work into task configurations; they move no data themselves."""
+"""Connectors: they check a configuration and divide the work into task configurations; they move no data themselves."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from connect.settings import ConfigValue
 
 
 class ConnectorContext(Protocol):
-    """What the runtime offers a connector."""
+    """The runtime's services for a connector."""
 
     @property
     def name(self) -> str:
@@ -29,18 +29,20 @@ class ConnectorContext(Protocol):
 
     @property
     def exit_stack(self) -> ExitStack:
-        """What is to be closed at the end, whatever happens: `self.context.exit_stack.callback(watch.stop)`.
+        """Closed at the end, whatever happens: `self.context.exit_stack.callback(watch.stop)`.
 
-        The runtime closes it in the host process, in the thread that calls the connector, the last first: after `stop`;
-        or as soon as `start` has raised, and then `stop` is not called. What closing raises is logged or told as an
-        error of `stop`; it hides no error before it. A process that is killed closes nothing.
+        The runtime closes it in the host process, on the thread that calls the connector, in reverse order: after
+        `stop`;
+        or as soon as `start` has raised, and then `stop` is not called. Its own errors are logged or reported as errors
+        of
+        `stop`; they hide no earlier error. A process that is killed closes nothing.
         """
 
     def request_task_reconfiguration(self) -> None:
-        """Ask for `task_configs` to be called again: tables came or went, for example. From any thread."""
+        """Request another call of `task_configs`: tables were added or dropped, for example. Thread-safe."""
 
     def raise_error(self, error: Exception) -> None:
-        """Fail the connector from a thread of its own. Its tasks run on."""
+        """Fail the connector from a thread of its own. Its tasks continue."""
 
     def offset(self, partition: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """Source connectors: the last stored offset of a source partition, or None."""
@@ -54,12 +56,12 @@ class Connector(Plugin):
 
         validate* ... start -> task_configs+ -> stop
 
-    `validate` may be called on an instance that is never started. A hang is ended after a time and costs the caller
-    only; an error makes the connector FAILED with its trace.
+    `validate` may be called on an instance that is never started. A hang is ended after a time and affects only the
+    caller; an error makes the connector FAILED with its trace.
 
     Attributes:
         task: the class of the tasks. Set it, or override `task_class`.
-        engines: on which engines it runs, see `connect.api.engine`; the first unless somebody chooses.
+        engines: on which engines it runs, see `connect.api.engine`; the first is the default.
         context: see `ConnectorContext`; set before `start`.
 
     Source: Kafka Connect's Connector (KIP-26).
@@ -70,7 +72,7 @@ class Connector(Plugin):
     context: ConnectorContext
 
     def start(self, config: Mapping[str, str]) -> None:
-        """Take the configuration, as the user wrote it with secrets filled in.
+        """Receives the configuration, as the user wrote it with secrets filled in.
 
         `self.settings.parse(config)` types it. Raising fails the connector; what was opened by then is closed by
         `context.exit_stack`.
@@ -94,12 +96,13 @@ class Connector(Plugin):
         """Release what is not on `context.exit_stack`. Called once, if `start` returned."""
 
     def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
-        """Check a configuration beyond what `settings` can say, such as keys that exclude each other.
+        """Check a configuration beyond what `settings` can express, such as keys that exclude each other.
 
-        Returns one entry for each setting; add to `errors` of the ones at fault, and to `warnings` of those that will
-        not do what a user may think. Should not raise, nor need all
-        required keys at once: forms call it while the user types. Only the plug-in's own keys: the runtime checks the
-        others.
+        Returns one entry for each setting; add to `errors` of those at fault, and to `warnings` of those that may not
+        work as
+        intended. Must not raise for a missing required key: forms call it while the user types. Only the plug-in's own
+        keys:
+        the runtime checks the others.
         """
         return self.settings.validate(config)
 
@@ -117,7 +120,7 @@ class SourceConnector(Connector):
     task: ClassVar[type[SourceTask] | None] = None
 
     def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport | None:
-        """Whether the offsets that tasks report say exactly where to go on. None: the author did not think about it."""
+        """Whether the offsets of tasks are exact positions. None: the author did not decide."""
         return None
 
     def can_define_transaction_boundaries(self, config: Mapping[str, str]) -> bool:
@@ -127,7 +130,7 @@ class SourceConnector(Connector):
     def alter_offsets(self, config: Mapping[str, str], offsets: Mapping[Any, Mapping[str, Any] | None]) -> bool:
         """A user changes stored offsets while the connector is stopped (KIP-875). Keys are frozen source partitions.
 
-        Raise `ConnectError` for partitions or offsets that make no sense. True when they were checked.
+        Raise `ConnectError` for invalid partitions or offsets. True when they were checked.
         """
         return False
 
@@ -141,13 +144,13 @@ class SinkConnector(Connector):
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
         """By default as many tasks as `tasks.max` allows, each with the connector's configuration.
 
-        They share the partitions of the topics among them.
+        They share the partitions of the topics.
         """
         return [dict(self.config) for _ in range(max_tasks)]
 
     def alter_offsets(self, config: Mapping[str, str], offsets: Mapping[TopicPartition, int | None]) -> bool:
         """A user changes consumed offsets while the connector is stopped (KIP-875).
 
-        A connector that keeps offsets in its target changes them there. Raise `ConnectError` to refuse.
+        A connector that stores offsets in its target changes them there. Raise `ConnectError` to refuse.
         """
         return False

@@ -1,7 +1,8 @@
 """Converters: between the bytes in Kafka and the values that connectors see.
 
-A simple converter writes `to_connect_data` and `from_connect_data`; a fast one overrides the `_batch` forms, which
-take whole columns. Both must give the same result, and both must be pure: a failed batch is run again in halves to
+A simple converter implements `to_connect_data` and `from_connect_data`; a fast one overrides the `_batch` methods,
+which
+process whole columns. Both must give the same result, and both must be pure: a failed batch is run again in halves to
 find the record.
 
 In a task's process, one instance for keys and one for values, called from one thread: configure -> conversions* ->
@@ -40,20 +41,20 @@ class Converter(Plugin):
     """Converts keys or values.
 
     Attributes:
-        never_fails: whether `to_connect_data` takes any bytes. Then keys are converted only when somebody looks.
+        never_fails: whether `to_connect_data` accepts any bytes. Then keys are converted only when they are used.
     """
 
     never_fails: ClassVar[bool] = False
 
     def configure(self, config: Mapping[str, str], *, is_key: bool) -> None:
-        """Take the keys under `key.converter.` or `value.converter.`, without that prefix.
+        """Receives the keys under `key.converter.` or `value.converter.`, without that prefix.
 
         Raise `ConfigError` if wrong.
         """
 
     @abstractmethod
     def to_connect_data(self, topic: str, data: bytes | None, headers: Headers | None = None) -> SchemaAndValue:
-        """The value of a record's bytes; None are a tombstone's. Raises `DataError` for bytes it cannot take."""
+        """The value of a record's bytes; None is a tombstone. Raises `DataError` for bytes that are invalid."""
 
     @abstractmethod
     def from_connect_data(
@@ -77,10 +78,11 @@ class Converter(Plugin):
     def to_connect_batch_with_headers(
         self, topics: Column[str], data: Sequence[bytes | None], headers: Column[RawHeaders]
     ) -> Values:
-        """As `to_connect_batch`, for a converter that looks at headers: the id of a schema may stand there.
+        """As `to_connect_batch`, for a converter that reads headers, such as the id of a schema.
 
-        This is what the runtime calls. Left as it is, `to_connect_data` is handed the headers, as bytes, by a converter
-        that has no `to_connect_batch` of its own.
+        This is what the runtime calls. By default, `to_connect_data` receives the headers, as bytes, of a converter
+        without
+        a `to_connect_batch` of its own.
         """
         without = headers.constant and not (len(headers) and headers[0])
         if without or type(self).to_connect_batch is not Converter.to_connect_batch:
@@ -95,34 +97,36 @@ class Converter(Plugin):
     def from_connect_batch_with_headers(
         self, topics: Column[str], values: Values, headers: Column[RawHeaders]
     ) -> tuple[Sequence[bytes | None], Column[RawHeaders]]:
-        """As `from_connect_batch`, for a converter that writes headers; with the headers that the records have now.
+        """As `from_connect_batch`, for a converter that writes headers; with the current headers of the records.
 
-        This is what the runtime calls, after the header converter and for keys before values. `headers` and what is in
-        it belong to the caller: a converter that adds one gives a new column.
+        This is what the runtime calls, after the header converter and for keys before values. `headers` and its
+        elements
+        belong to the caller: a converter that adds one returns a new column.
 
-        Kafka Connect lets `fromConnectData` change the headers it is handed. `Headers` are immutable here, so that
-        `from_connect_data` cannot: only this form writes headers.
+        Kafka Connect lets `fromConnectData` change the headers. `Headers` are immutable here, so that
+        `from_connect_data`
+        cannot: only this method writes headers.
         """
         return self.from_connect_batch(topics, values), headers
 
     def close(self) -> None:
-        """Release what was opened."""
+        """Release resources."""
 
 
 class HeaderConverter(Plugin):
     """Converts the values of headers.
 
     Attributes:
-        never_fails: whether `to_connect_header` takes any bytes. Then headers are converted only when somebody looks.
-        hands_bytes_through: whether `from_connect_header` gives bytes back as they are. Then it is not asked for those
-            that are still as they lay in Kafka (`BytesHeaders`).
+        never_fails: whether `to_connect_header` accepts any bytes. Then headers are converted only when they are used.
+        hands_bytes_through: whether `from_connect_header` returns bytes unchanged. Then it is not called for headers
+            that are unchanged since Kafka (`BytesHeaders`).
     """
 
     never_fails: ClassVar[bool] = False
     hands_bytes_through: ClassVar[bool] = False
 
     def configure(self, config: Mapping[str, str]) -> None:
-        """Take the keys under `header.converter.`, without that prefix."""
+        """Receives the keys under `header.converter.`, without that prefix."""
 
     @abstractmethod
     def to_connect_header(self, topic: str, key: str, data: bytes | None) -> SchemaAndValue:
@@ -133,7 +137,7 @@ class HeaderConverter(Plugin):
         """The bytes of a header's value."""
 
     def close(self) -> None:
-        """Release what was opened."""
+        """Release resources."""
 
 
 def collect(rows: Sequence[SchemaAndValue]) -> Values:

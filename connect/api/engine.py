@@ -1,8 +1,9 @@
-"""Engines: what runs a connector's tasks elsewhere than in the worker's own loops, such as Spark.
+"""Engines: they run a connector's tasks outside of the worker's own loops, such as on Spark.
 
 `engine` of a connector, or `engine.default` of the worker, chooses one by its name. An engine consumes, converts,
-transforms and writes by itself; it may have one task for a connector and spread the work. The worker supervises it as
-it does any task: leases, states, pausing, restarts, offsets and metrics are those of any other connector.
+transforms and writes by itself; it may have one task for a connector and distribute the work. The worker supervises it
+as
+any task: leases, states, pausing, restarts, offsets and metrics are those of any other connector.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ JAVA_ENGINE = "java"
 
 @dataclass(frozen=True, slots=True)
 class EngineProgress:
-    """How far an engine's task is.
+    """The progress of an engine's task.
 
     Attributes:
         read, written: records, since `start`.
         lag: records that wait; -1 unknown.
         errors: records given up, since `start`.
         topics: that were read or written.
-        busy: whether something is being written at this moment; a paused task says that it paused when nothing is.
+        busy: whether something is being written at this moment; a paused task reports the pause when nothing is.
         failing: why nothing moves although the engine tries, one line; empty when all is well.
     """
 
@@ -45,7 +46,7 @@ class EngineProgress:
 
 
 class EngineTaskContext(Protocol):
-    """What the runtime offers an engine's task. All methods are safe from any thread; the exit stack is the task's."""
+    """The runtime's services for an engine's task. Methods are thread-safe; the exit stack is for the task's thread."""
 
     @property
     def connector(self) -> str:
@@ -61,7 +62,7 @@ class EngineTaskContext(Protocol):
 
     @property
     def configs(self) -> Mapping[str, str]:
-        """The task's configuration as the connector cut it, with secrets filled in."""
+        """The task's configuration from the connector, with secrets filled in."""
 
     @property
     def connector_config(self) -> Mapping[str, str]:
@@ -73,11 +74,11 @@ class EngineTaskContext(Protocol):
 
     @property
     def plugin_path(self) -> Sequence[str]:
-        """Folders in which plug-ins are looked up."""
+        """Folders of plug-ins."""
 
     @property
     def task_target(self) -> tuple[str, str | None]:
-        """The connector's own task class: "module:Class", and its plug-in's folder, None where it is installed."""
+        """The connector's task class: "module:Class", and its plug-in's folder, None if installed as a package."""
 
     @property
     def metrics(self) -> PluginMetrics:
@@ -89,27 +90,27 @@ class EngineTaskContext(Protocol):
 
     @property
     def transactional_id(self) -> str | None:
-        """Sources: under which id the task writes exactly once; further producers append to it. None: at least once."""
+        """Sources: the id of the task's exactly-once writes; further producers append to it. None: at least once."""
 
     @property
     def offsets_topic(self) -> str | None:
-        """Sources: where offsets are kept that tasks write themselves; None leaves all of them to `store_offsets`."""
+        """Sources: the topic for offsets that tasks write themselves; None leaves all of them to `store_offsets`."""
 
     def lease_until(self) -> float:
-        """Up to when work may begin (P3), on the clock CLOCK_BOOTTIME; it moves on while all is well."""
+        """The moment until which work may begin (P3), on the clock CLOCK_BOOTTIME; it advances while all is well."""
 
     def ask_to_begin(self) -> None:
         """Sources that deliver exactly once: return when the task, which holds its transactional id, may write.
 
         Raises:
-            ConnectError: the connector's tasks were divided again meanwhile, or the task is to end.
+            ConnectError: the connector's work was divided again meanwhile, or the task has to end.
         """
 
     def stopping(self) -> bool:
-        """Whether the task is to end: what waits for long should look."""
+        """Whether the task has to end: long waits should check it."""
 
     def redact(self, text: str) -> str:
-        """The text without secrets (P8): for what a foreign process says."""
+        """The text without secrets (P8): for output of another process."""
 
     def offsets(self, partitions: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any] | None]:
         """Sources: the stored offsets of source partitions."""
@@ -125,8 +126,9 @@ class EngineTask(Plugin):
 
         start -> (watch | pause | resume)* -> stop
 
-    Nothing may be begun while the lease is over (P3), nor while paused. What the engine leaves running elsewhere must
-    end by itself when this process is killed.
+    No work may begin after the lease (P3), nor while paused. What the engine runs elsewhere must end by itself when
+    this
+    process is killed.
 
     Attributes:
         context: see `EngineTaskContext`; set before `start`.
@@ -136,22 +138,22 @@ class EngineTask(Plugin):
 
     @abstractmethod
     def start(self, *, paused: bool) -> None:
-        """Bring the engine up and begin where the last one ended.
+        """Start the engine and continue where the last task ended.
 
         Raising fails the task; what was opened by then is closed by `context.exit_stack`.
         """
 
     @abstractmethod
     def watch(self, seconds: float) -> EngineProgress:
-        """Wait at most so long, and say how far it is. Raises what ended the engine's work; that fails the task."""
+        """Wait for at most this long, and report the progress. Raises the error that ended the engine's work."""
 
     @abstractmethod
     def pause(self) -> None:
-        """Begin nothing new; returns at once."""
+        """Begin no new work; returns at once."""
 
     @abstractmethod
     def resume(self) -> None:
-        """Go on."""
+        """Continue."""
 
     def stop(self) -> None:
         """End within the time that the worker gives, a few seconds.
@@ -161,13 +163,13 @@ class EngineTask(Plugin):
 
 
 class Engine(Plugin):
-    """One way to run connectors. Each process that asks it something makes one.
+    """One way to run connectors. Each process that uses it creates one.
 
     Attributes:
         name: the value of `engine` that chooses it.
-        settings: the keys that a connector has besides its own when it runs on this engine.
-        spreads: it has one task for a connector and spreads the work itself; else the tasks are those that are cut.
-        keeps_position: it keeps its position elsewhere than in the sink's consumer group.
+        settings: the keys of a connector besides its own when it runs on this engine.
+        spreads: it has one task for a connector and distributes the work itself; else the tasks are the connector's.
+        keeps_position: it stores its position outside of the sink's consumer group.
     """
 
     name: ClassVar[str]
@@ -179,9 +181,9 @@ class Engine(Plugin):
         """The task that runs a connector of this class. Raises ConfigError when the engine cannot run it."""
 
     def check(self, connector: type[Any], config: Mapping[str, str]) -> list[tuple[str, str]]:
-        """What is wrong with a connector's configuration on this engine: key and message."""
+        """Errors of a connector's configuration on this engine: key and message."""
         return []
 
     def knows(self, key: str) -> bool:
-        """Whether a key beyond `settings` is the engine's, so that nobody is warned about it."""
+        """Whether a key beyond `settings` is the engine's, so that it causes no warning."""
         return False

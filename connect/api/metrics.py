@@ -1,4 +1,4 @@
-"""How a plug-in counts and measures (KIP-877)."""
+"""A plug-in's own metrics (KIP-877)."""
 
 from __future__ import annotations
 

@@ -16,9 +16,9 @@ class Plugin:
     """Base of all plug-ins.
 
     Attributes:
-        settings: the configuration keys that the plug-in understands. Validation, documentation and forms come from it.
+        settings: the plug-in's configuration keys. Validation, documentation and forms come from them.
         version: shown by the REST API and in logs; None when there is none.
-        needs: packages that it imports when it starts, and what pip is to install for each: `{"boto3":
+        needs: packages that it imports when it starts, and what to install by pip for each: `{"boto3":
             "connect-runtime[s3]"}`. Validation refuses a connector that lacks one.
     """
 
@@ -31,7 +31,7 @@ class Configurable(Plugin):
     """A plug-in that is configured once, before its first use, in the process that uses it."""
 
     def configure(self, config: Config) -> None:
-        """Take the parsed settings. Raising `ConfigError` fails the task before it starts."""
+        """Receives the parsed settings. Raising `ConfigError` fails the task before it starts."""
 
     def close(self) -> None:
-        """Release what was opened. Called once, also after an error; may be called without `configure`."""
+        """Release resources. Called once, also after an error; may be called without `configure`."""

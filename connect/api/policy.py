@@ -32,9 +32,9 @@ class ClientConfigRequest:
 
 
 class ClientConfigOverridePolicy(Configurable):
-    """Says yes or no to each override, when a connector is validated.
+    """Allows or refuses each override, when a connector is validated.
 
-    It can only refuse more: what loads code into a process or runs a command is refused whatever it says.
+    It can only refuse more: settings that load code into a process or run a command are always refused.
     """
 
     @abstractmethod
@@ -67,7 +67,7 @@ class NoOverrides(_Refusing):
 
 
 class PrincipalOverrides(_Refusing):
-    """Allows the settings that say who a connector is: sasl.jaas.config, sasl.mechanism, security.protocol."""
+    """Allows the settings of a connector's login: sasl.jaas.config, sasl.mechanism, security.protocol."""
 
     name = "Principal"
     allowed = frozenset({"sasl.jaas.config", "sasl.mechanism", "security.protocol"})

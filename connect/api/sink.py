@@ -1,4 +1,4 @@
-"""Sink tasks: they take batches of consumed records and write them to one system."""
+"""Sink tasks: they receive batches of consumed records and write them to one system."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ Offsets = Mapping[TopicPartition, int]
 
 
 class ErrantRecordReporter(Protocol):
-    """Hands single records to the error policy (KIP-610)."""
+    """Passes single records to the error policy (KIP-610)."""
 
     def report(self, record: SinkRecord, error: Exception) -> None:
         """This record cannot be written.
 
-        Returns when the policy took it; raises when the policy is to fail the task.
+        Returns when the policy has accepted it; raises when the policy fails the task.
         """
 
 
 class SinkTaskContext(Protocol):
-    """What the runtime offers a sink task. All methods are for the task's own thread."""
+    """The runtime's services for a sink task. All methods are for the task's own thread."""
 
     @property
     def connector(self) -> str:
@@ -47,49 +47,52 @@ class SinkTaskContext(Protocol):
 
     @property
     def exit_stack(self) -> ExitStack:
-        """What is to be closed at the end, whatever happens: `self.context.exit_stack.callback(connection.close)`.
+        """Closed at the end, whatever happens: `self.context.exit_stack.callback(connection.close)`.
 
-        The runtime closes it in the task's process and thread, the last first: after `stop`; or as soon as `start` has
-        raised, and then `stop` is not called. What is on it learns of the error that ends the task, as at the end of a
-        `with`. What closing raises is logged; the rest is closed all the same, and the error of `start` stays the
-        task's. A process that is killed closes nothing.
+        The runtime closes it in the task's process and thread, in reverse order: after `stop`; or as soon as `start`
+        has
+        raised, and then `stop` is not called. Its elements receive the error that ends the task, as at the end of a
+        `with`.
+        Errors of closing are logged; the rest is closed anyway, and the error of `start` stays the task's. A process
+        that is
+        killed closes nothing.
         """
 
     @property
     def assignment(self) -> frozenset[TopicPartition]:
-        """The partitions that the task owns now."""
+        """The task's current partitions."""
 
     @property
     def errant_records(self) -> ErrantRecordReporter | None:
-        """None when the connector's error policy takes no records: then raise from `put`."""
+        """None when the connector's error policy accepts no records: then raise from `put`."""
 
     @property
     def one_batch(self) -> bool:
-        """Whether the task lives for one batch, as with `engine=spark`, so that `pre_commit` must keep nothing back."""
+        """Whether the task lives for one batch, as with `engine=spark`: then `pre_commit` must hold nothing back."""
 
     def committed(self, *partitions: TopicPartition) -> Offsets:
-        """What the consumer group has committed of these partitions, as far as it has.
+        """What the consumer group has committed of these partitions, if anything.
 
-        For an `open` that compares it with what it finds in the target. Raises `ConnectError` when Kafka does not say.
+        For an `open` that compares it with the target. Raises `ConnectError` when Kafka does not answer.
         """
 
     def rewind(self, offsets: Offsets) -> None:
         """Consume these partitions from these offsets next."""
 
     def timeout(self, milliseconds: int) -> None:
-        """Before `RetriableError` is raised from `put`:
+        """Before `RetriableError` is raised from `put`: how long to wait.
 
-        how long to wait. Else: call `put` again after at most this time.
+        Otherwise: call `put` again after at most this time.
         """
 
     def pause(self, *partitions: TopicPartition) -> None:
-        """Consume no more of these partitions, until `resume`."""
+        """Consume nothing of these partitions, until `resume`."""
 
     def resume(self, *partitions: TopicPartition) -> None:
         """Consume these partitions again."""
 
     def request_commit(self) -> None:
-        """Commit offsets soon, not only when `offset.flush.interval.ms` is over."""
+        """Commit offsets soon, not only at the next `offset.flush.interval.ms`."""
 
 
 class SinkTask(Plugin):
@@ -99,24 +102,28 @@ class SinkTask(Plugin):
 
         start -> open -> (put | pre_commit)* -> close -> ... -> stop
 
-    `open` and `close` come in pairs as partitions are assigned and revoked, before and after everything else that is
-    said about them. `put` owns the batch until it returns. Returning means "taken", not "durable": what is durable is
-    said by `pre_commit`. Raising `RetriableError` from `put` hands the same batch in again after a pause; any other
-    error fails the task, and the offsets of this batch are not committed.
+    `open` and `close` come in pairs as partitions are assigned and revoked, before and after all other calls about
+    them.
+    `put` owns the batch until it returns. Returning means "accepted", not "durable": `pre_commit` says what is durable.
+    After a `RetriableError` from `put` the same batch is put again after a pause; any other error fails the task, and
+    the
+    offsets of this batch are not committed.
 
-    A sink that keeps its consumed offsets with its data writes both in one atomic act and answers `open` with what it
-    finds in the target; the consumer is placed there, and Kafka's own committed offsets are only a report for lag
-    tools. Its `open` also claims the partitions in the target so that a late write of an earlier owner is refused (P3,
-    P10).
+    A sink that stores its consumed offsets with its data writes both atomically and returns from `open` what it finds
+    in
+    the target; the consumer is placed there, and Kafka's own committed offsets are only a report for lag tools. Its
+    `open`
+    also claims the partitions in the target so that a late write of an earlier owner is refused (P3, P10).
 
     Attributes:
         context: see `SinkTaskContext`; set before `start`.
         atomic: a `put` that raises has written nothing of its batch.
         idempotent: writing a record twice is the same as writing it once. With either, `errors.put.tolerance=all` may
-            hand parts of a batch in again whose `put` raised, to find the bad record.
-        records_at_once: how many records a batch has at most where `max.poll.records` does not say; None for what is
-            best for most. More is for tasks to which a batch costs much, however many records it has.
-        single: the target bears one task at a time, as a file does. Where `tasks.max` is not set, an engine that would
+            put parts of a batch again whose `put` raised, to find the bad record.
+        records_at_once: the maximum number of records of a batch where `max.poll.records` is not set; None for the
+            general default. More is for tasks with high costs for a batch, however many records it has.
+        single: the target supports one task at a time, as a file does. Where `tasks.max` is not set, an engine that
+            would
             run several, such as Spark, runs one.
 
     Source: Kafka Connect's SinkTask (KIP-26, KIP-89).
@@ -130,44 +137,46 @@ class SinkTask(Plugin):
 
     @abstractmethod
     def start(self, config: Mapping[str, str]) -> None:
-        """Open what is needed. Raising fails the task; what was opened by then is closed by `context.exit_stack`."""
+        """Open resources. Raising fails the task; what was opened by then is closed by `context.exit_stack`."""
 
     def open(self, partitions: Sequence[TopicPartition]) -> Offsets | None:
-        """These partitions are now the task's.
+        """These partitions now belong to the task.
 
         Returns:
-            for the partitions that the target knows, where to go on; None leaves the position to the consumer group.
+            for the partitions that the target knows, where to continue; None leaves the position to the consumer group.
         """
         return None
 
     @abstractmethod
     def put(self, batch: SinkBatch) -> None:
-        """Take a batch. Called with an empty batch now and then, so that time-based work can be done."""
+        """Accept a batch. Called regularly with an empty batch, for time-based work."""
 
     def pre_commit(self, offsets: Offsets) -> Offsets:
-        """Make durable what was taken and say up to where everything is, in the target.
+        """Make accepted records durable and return up to where everything is, in the target.
 
-        Called every `offset.flush.interval.ms`, before partitions are revoked and at the end. Raising `RetriableError`
-        tries again at the next occasion; another error fails the task. What is returned is committed to Kafka.
+        Called every `offset.flush.interval.ms`, before partitions are revoked and at the end. After a `RetriableError`
+        it is
+        called again at the next occasion; another error fails the task. The result is committed to Kafka.
 
-        A task may keep records back, until a file is large enough or a time is over, and answer where they begin. Not
-        so with `context.one_batch`: then everything has to be durable, and what takes its time raises `RetriableError`.
-        A task that still answers less is asked for a while, between empty puts, and then failed as one that cannot run
-        there.
+        A task may hold records back, until a file is large enough or a time is over, and return where they begin. Not
+        so with `context.one_batch`: then everything has to be durable, and a slow target raises `RetriableError`.
+        A task that still returns less is called again for a while, between empty puts, and then failed as one that
+        cannot
+        run there.
 
         Args:
-            offsets: for each partition the offset after the last record that was handed to `put`.
+            offsets: for each partition the offset after the last record that was put.
         """
         self.flush(offsets)
         return offsets
 
     def flush(self, offsets: Offsets) -> None:
-        """Make everything durable that was handed to `put`. Enough for a sink that does not override `pre_commit`."""
+        """Make everything durable that was put. Enough for a sink that does not override `pre_commit`."""
 
     def close(self, partitions: Sequence[TopicPartition]) -> None:
-        """These partitions are no longer the task's; what was durable is committed. Forget the rest about them.
+        """These partitions no longer belong to the task; what was durable is committed. Forget the rest about them.
 
-        Called as well when the partitions were lost: then somebody else may own them already. Write nothing.
+        Called as well when the partitions were lost: then another task may own them already. Write nothing.
         """
 
     def stop(self) -> None:

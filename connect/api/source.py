@@ -1,4 +1,4 @@
-"""Source tasks: they read one part of a system and hand records to the runtime."""
+"""Source tasks: they read one part of a system and return records to the runtime."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from connect.data.record import SourceRecord
 
 
 class RecordMetadata(NamedTuple):
-    """Where a broker put a record."""
+    """The topic partition and offset of a written record."""
 
     topic: str
     partition: int
@@ -22,17 +22,17 @@ class RecordMetadata(NamedTuple):
 
 
 class TransactionContext(Protocol):
-    """Lets a task say where transactions end, with `transaction.boundary=connector` (KIP-618)."""
+    """Defines where transactions end, with `transaction.boundary=connector` (KIP-618)."""
 
     def commit(self, record: SourceRecord | None = None) -> None:
         """End the transaction after this record of the batch being polled, or after the whole batch."""
 
     def abort(self, record: SourceRecord | None = None) -> None:
-        """Throw away the transaction up to this record, or the whole batch. Its offsets still move on."""
+        """Discard the transaction up to this record, or the whole batch. Its offsets still advance."""
 
 
 class SourceTaskContext(Protocol):
-    """What the runtime offers a source task."""
+    """The runtime's services for a source task."""
 
     @property
     def connector(self) -> str:
@@ -52,12 +52,15 @@ class SourceTaskContext(Protocol):
 
     @property
     def exit_stack(self) -> ExitStack:
-        """What is to be closed at the end, whatever happens: `self.context.exit_stack.callback(connection.close)`.
+        """Closed at the end, whatever happens: `self.context.exit_stack.callback(connection.close)`.
 
-        The runtime closes it in the task's process and thread, the last first: after `stop`; or as soon as `start` has
-        raised, and then `stop` is not called. What is on it learns of the error that ends the task, as at the end of a
-        `with`. What closing raises is logged; the rest is closed all the same, and the error of `start` stays the
-        task's. A process that is killed closes nothing.
+        The runtime closes it in the task's process and thread, in reverse order: after `stop`; or as soon as `start`
+        has
+        raised, and then `stop` is not called. Its elements receive the error that ends the task, as at the end of a
+        `with`.
+        Errors of closing are logged; the rest is closed anyway, and the error of `start` stays the task's. A process
+        that is
+        killed closes nothing.
         """
 
     @property
@@ -68,10 +71,10 @@ class SourceTaskContext(Protocol):
         """The last stored offset of a source partition, None when there is none. Asks the worker: some milliseconds."""
 
     def offsets(self, partitions: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any] | None]:
-        """The same for several at once, in one question."""
+        """The same for several at once, in one request."""
 
     def stopping(self) -> bool:
-        """Whether the runtime wants the task to come back from `poll` soon. From any thread."""
+        """Whether the runtime wants `poll` to return soon. Thread-safe."""
 
 
 class SourceTask(Plugin):
@@ -81,15 +84,15 @@ class SourceTask(Plugin):
 
         start -> (poll | commit | commit_record)* -> stop
 
-    `poll` is called again as soon as the broker can take more; while the connector is paused it is not called.
+    `poll` is called again as soon as the broker can accept more; while the connector is paused it is not called.
 
     Delivery: a record's source offset is stored only when every record before it, in the order of `poll`, is
-    acknowledged by all in-sync replicas. After a crash reading goes on from stored offsets, so records since then are
+    acknowledged by all in-sync replicas. After a crash reading continues at stored offsets, so later records are
     read again.
 
     Attributes:
         context: see `SourceTaskContext`; set before `start`.
-        acknowledges_records: whether `commit_record` is to be called, which costs about 0.5 us a record; see
+        acknowledges_records: whether `commit_record` is called, which costs about 0.5 us a record; see
             `acknowledged_rows`.
 
     Source: Kafka Connect's SourceTask (KIP-26, KIP-89).
@@ -100,7 +103,7 @@ class SourceTask(Plugin):
 
     @abstractmethod
     def start(self, config: Mapping[str, str]) -> None:
-        """Open what is needed and look up `self.context.offset(...)`.
+        """Open resources and read `self.context.offset(...)`.
 
         Raising fails the task; what was opened by then is closed by `context.exit_stack`.
         """
@@ -110,16 +113,16 @@ class SourceTask(Plugin):
         """Return the next records, or None when there are none yet.
 
         May wait for them for about a second, checking `context.stopping()`; the runtime waits a little itself after
-        None. Raising `RetriableError` polls again after a pause; any other error fails the task.
+        None. After a `RetriableError` it is called again after a pause; any other error fails the task.
         """
 
     def commit(self) -> None:
         """Everything returned so far is acknowledged and its offsets are durable: the upstream may forget it (P2)."""
 
     def acknowledged_rows(self, batch: SourceBatch) -> Sequence[int] | None:
-        """Of which rows of a batch just polled `commit_record` is to be called; None for all.
+        """The rows of a batch just polled for which `commit_record` is called; None for all.
 
-        For a task with `acknowledges_records` to which a few records tell enough: the others cost nothing then.
+        For a task with `acknowledges_records` that needs only some: the others cost nothing then.
         """
         return None
 

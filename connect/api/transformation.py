@@ -1,4 +1,4 @@
-"""Transformations and predicates: change, drop or choose records between converters and tasks (KIP-66, KIP-585)."""
+"""Transformations and predicates: change, drop or select records between converters and tasks (KIP-66, KIP-585)."""
 
 from __future__ import annotations
 
@@ -14,27 +14,25 @@ B = TypeVar("B", bound=Batch[Any])
 class Transformation(Configurable):
     """Changes records one by one.
 
-    One instance for each place in a connector's chain, in each task's process, called from one thread:
+    One instance for each position in a connector's chain, in each task's process, called from one thread:
 
         configure -> (apply | apply_batch)* -> close
 
-    A simple transformation writes `apply`. A fast one writes `apply_batch` as well: a whole column in one go. Both
-    must give the same result.
+    A simple transformation implements `apply`. A fast one implements `apply_batch` as well, for a whole column at once.
+    Both must give the same result.
 
     Attributes:
         pure: whether a record's result depends on that record alone, so that a failed batch may be run again in
-        halves. The
-            others are run record by record from the start.
+            halves. The others are run record by record from the start.
     """
 
     pure: ClassVar[bool] = False
 
     @abstractmethod
     def apply(self, record: Any) -> Any:
-        """Return the record, a changed copy (`record.replace(...)`), or None to drop it. Never change the record
-        itself.
+        """Return the record, a changed copy (`record.replace(...)`), or None to drop it. Never change the record.
 
-        Raising hands the record to the connector's error policy (`errors.tolerance`, `errors.retry.timeout`).
+        Raising passes the record to the connector's error policy (`errors.tolerance`, `errors.retry.timeout`).
         """
 
     def apply_batch(self, batch: B) -> B:
@@ -44,14 +42,14 @@ class Transformation(Configurable):
 
 
 class Predicate(Configurable):
-    """Chooses the records that a transformation is for (`transforms.<alias>.predicate`, `.negate`).
+    """Selects the records for a transformation (`transforms.<alias>.predicate`, `.negate`).
 
-    Called as a transformation is, from the same thread.
+    Called like a transformation, on the same thread.
     """
 
     @abstractmethod
     def test(self, record: Any) -> bool:
-        """Whether the transformation is to see this record."""
+        """Whether the transformation applies to this record."""
 
     def test_batch(self, batch: Batch[Any]) -> list[bool]:
         """The same for each row of a batch."""

@@ -1,1 +1,1 @@
-"""How records are delivered: what the loops of a worker and the executors of Spark share."""
+"""How records are delivered: what a worker's loops and Spark's executors share."""

@@ -1,7 +1,7 @@
-"""Output at least once: records are produced, and offsets stored behind those that are acknowledged.
+"""Output at least once: records are produced, and offsets stored after those that are acknowledged.
 
-A source offset is stored only when every record before it, in the order of `poll`, is acknowledged (P1); the task is
-told to forget upstream only after that (P2).
+A source offset is stored only when every record before it, in the order of `poll`, is acknowledged (P1); the task may
+forget upstream data only after that (P2).
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class AcknowledgedOutput(Output):
         super().close()
 
     def _send_singly(self, batch: SourceBatch, encoded: SourceBatch) -> None:
-        """Send, and tell the task of every record: also of those that a transformation or the error policy dropped."""
+        """Send, and report every record to the task: also those that a transformation or the error policy dropped."""
         source = self._source
         wanted = records_to_confirm(source.task, batch)
         rows = sent_rows(batch, encoded)
@@ -134,14 +134,14 @@ class AcknowledgedOutput(Output):
         self._send_dead_letters()  # the task fails, as a sink's does, and not without it
 
     def _send_dead_letters(self) -> bool:
-        """Send dead letters that wait. Returns whether there were any."""
+        """Send waiting dead letters. Returns whether there were any."""
         dead = self._take_dead_letters()
         if dead is not None:
             self.producer.send(dead, {})
         return dead is not None
 
     def _dead_letters_settled(self) -> bool:
-        """Whether those of records that Kafka refused are acknowledged. Others were sent before what they hold back."""
+        """Whether those of records refused by Kafka are acknowledged. Others were sent before what follows them."""
         self._dead_letters_under_way = self._send_dead_letters() or self._dead_letters_under_way
         if self._dead_letters_under_way:
             self._dead_letters_under_way = not self.producer.drain(_SLICE_S)

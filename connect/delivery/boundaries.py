@@ -14,31 +14,32 @@ from connect.errors import ConnectError
 
 
 class End(enum.Enum):
-    """How a transaction ends. Offsets move on either way: an abort drops records."""
+    """How a transaction ends. Offsets advance either way: an abort drops records."""
 
     COMMIT = "commit"
     ABORT = "abort"
 
 
 class Boundary(ABC):
-    """Says where transactions end. Called from the task's thread, `within` and then `after` for each batch.
+    """Decides where transactions end. For the task's thread, `within` and then `after` for each batch.
 
     Attributes:
-        keeps_rest: whether what is open when the task stops is committed; otherwise it is dropped, and read again.
+        keeps_rest: whether an open transaction is committed when the task stops; otherwise it is dropped, and read
+            again.
     """
 
     keeps_rest = True
 
     def within(self, batch: SourceBatch) -> list[tuple[int, End]]:
-        """The transactions that end inside a batch, which has one row at least: after how many of its rows, and how."""
+        """The transactions that end inside a batch, which has at least one row: after how many of its rows, and how."""
         return []
 
     @abstractmethod
     def after(self, moment: float) -> End | None:
-        """How a transaction ends with the batch; None when it goes on. Also asked when a poll brought nothing."""
+        """How a transaction ends with the batch; None when it continues. Also called after a poll without records."""
 
     def due(self) -> float:
-        """When a transaction is to end though nothing comes, on the monotonic clock."""
+        """When a transaction has to end without further records, on the monotonic clock."""
         return math.inf
 
     def ended(self, moment: float) -> None:  # noqa: B027 - only an interval goes by it
@@ -53,7 +54,7 @@ class PollBoundary(Boundary):
 
 
 class IntervalBoundary(Boundary):
-    """With the batch after which so many seconds have passed; or then, when there is none."""
+    """With the batch after which this many seconds have passed; or then, when there is none."""
 
     def __init__(self, seconds: float, moment: float) -> None:
         self.seconds = seconds
@@ -138,7 +139,7 @@ SETTINGS = settings.define(
 
 
 def boundary_of(connector: Mapping[str, str], flush_interval: float, moment: float) -> Boundary:
-    """What a connector's configuration asks for.
+    """The boundary of a connector's configuration.
 
     Args:
         connector: see there.

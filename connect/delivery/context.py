@@ -1,4 +1,4 @@
-"""The context of a sink task: `SinkContext`, over whoever runs the task."""
+"""The context of a sink task: `SinkContext`, over the owner of its partitions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from connect.delivery.sink import SinkDelivery
 
 
 class PartitionOwner(Protocol):
-    """Whoever has the partitions of a sink task; the contract stands at `connect.api.sink.SinkTaskContext`."""
+    """The owner of a sink task's partitions; the contract is at `connect.api.sink.SinkTaskContext`."""
 
     @property
     def assignment(self) -> frozenset[TopicPartition]: ...

@@ -1,4 +1,4 @@
-"""What a task has for records that fail, as its connector's errors.* keys ask for it, with clients of its own."""
+"""A task's outputs for failed records, by its connector's errors.* keys, with clients of its own."""
 
 from __future__ import annotations
 
@@ -50,17 +50,17 @@ class TaskConfigs:
 
 
 class NoErrorOutputs:
-    """Nothing: what `SinkDelivery` asks of a task's outputs for records that fail, where there are none."""
+    """No outputs: what `SinkDelivery` uses for a task without any."""
 
     def settle(self) -> None:
-        """Return when all that failed is durable where it went (P1). Raises ConnectError when that is refused."""
+        """Return when all failed records are durable where they went (P1). Raises ConnectError if refused."""
 
     def settled(self, seconds: float) -> bool:
-        """Wait this long for that, and say whether it is so."""
+        """Wait this long for that, and return whether it is so."""
         return True
 
     def close(self) -> None:
-        """Wait a moment for what is under way, and release the clients."""
+        """Wait a moment for unacknowledged records, and close the clients."""
 
     def in_order(
         self,
@@ -73,16 +73,16 @@ class NoErrorOutputs:
 
 
 class ErrorOutputs(NoErrorOutputs):
-    """The dead letters of a sink task, and its retry topics. The policy is given what writes there.
+    """The dead letters of a sink task, and its retry topics. They are registered with the policy.
 
-    Called from the task's thread. A connector that asks for nothing gets nothing: no client is made.
+    For the task's thread. Without such keys in the connector no client is created.
 
     Args:
         task: whose records they are.
         policy: see there.
         plugins: for the converters of records that the task made itself.
         keep_going: called while waiting for brokers; raises to end the wait.
-        retry: the retry topics, where they can be had.
+        retry: the retry topics, where they are supported.
 
     Raises:
         ConfigError: a key is wrong.
@@ -152,17 +152,17 @@ class ErrorOutputs(NoErrorOutputs):
 
     @property
     def also(self) -> tuple[str, ...]:
-        """What the task's consumer reads besides its own topics."""
+        """Further topics of the task's consumer."""
         return () if self._retry is None else self._retry.topics
 
     def consumer_settings(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Librdkafka's settings of the task's consumer, as they have to be."""
+        """Librdkafka's settings of the task's consumer, with those that retry topics require."""
         if self._retry is None or not self._retry.keep_order:
             return dict(settings)
         return {**settings, "partition.assignment.strategy": "range"}
 
     def consumer(self, make: Callable[[RebalanceListener], SinkConsumer], listener: RebalanceListener) -> SinkConsumer:
-        """The task's consumer: one that brings back what was parked, where there are retry topics."""
+        """The task's consumer: one that returns parked records when they are due, where there are retry topics."""
         if self._retries is None:
             return make(listener)
         return RetryingConsumer(make, listener, self._retries, self._read, Purge(self._task.client("admin")).before)
@@ -172,14 +172,14 @@ class ErrorOutputs(NoErrorOutputs):
         return read_records(settings, begin, self._keep_going)
 
     def make_topics(self, subscription: Sequence[str] | re.Pattern[str], wait: Callable[[float], None]) -> None:
-        """Make the topics that are missing, as Kafka Connect does when a task starts.
+        """Create missing topics, as Kafka Connect does when a task starts.
 
         Args:
-            subscription: what the task consumes: retry topics get as many partitions.
+            subscription: of the task: retry topics get as many partitions.
             wait: see `TopicMaker`.
 
         Raises:
-            ConnectError: a topic cannot be made.
+            ConnectError: a topic cannot be created.
         """
         make_dead_letter_topic(self._task, wait)
         if self._retry is not None:
@@ -221,10 +221,10 @@ class ErrorOutputs(NoErrorOutputs):
 
 
 def make_dead_letter_topic(task: TaskConfigs, wait: Callable[[float], None]) -> None:
-    """Make the dead letter topic, where the connector names one that is missing. `wait` as for `TopicMaker`.
+    """Create the connector's dead letter topic, if it names one that is missing. `wait` as for `TopicMaker`.
 
     Raises:
-        ConnectError: it cannot be made.
+        ConnectError: it cannot be created.
     """
     if (settings := DeadLetterSettings.of(task.config)) is None:
         return

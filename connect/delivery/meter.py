@@ -1,7 +1,8 @@
-"""What a task measures of itself: one update for each batch, poll, put or commit, none for each record.
+"""A task's measurements: one update for each batch, poll, put or commit, none for each record.
 
-Names are those of `connect.telemetry.catalogue`. What is only there so that the worker can make Kafka Connect's figures
-of it begins with "jmx_" (see `connect.herder.task_figures`).
+Names are those of `connect.telemetry.catalogue`. Series that only serve the worker for Kafka Connect's figures begin
+with
+"jmx_" (see `connect.herder.task_figures`).
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _ERRORS = {
 
 
 class Meter:
-    """What tasks of both kinds measure. Called from the task's thread.
+    """What tasks of both kinds measure. For the task's thread.
 
     Args:
         registry: the process's.
@@ -65,7 +66,7 @@ class Meter:
         return self._registry.histogram(name, bounds, **self._labels, **labels)
 
     def watch(self, chain: Chain) -> None:
-        """Measure what each step of a chain takes for a batch."""
+        """Measure the time of each step of a chain for a batch."""
         seconds: dict[Step, Histogram] = {}
 
         def observe(step: Step, took: float) -> None:
@@ -82,15 +83,15 @@ class Meter:
         self._commit_seconds.observe(seconds)
 
     def commit_skipped(self) -> None:
-        """A commit came too late: the task was no longer entitled to it."""
+        """A commit came too late: the task no longer held its lease."""
         self._commits["skipped"].add()
 
     def active(self, records: int) -> None:
-        """So many records are on their way."""
+        """This many records are being processed."""
         self._active_records.observe(records)
 
     def errors(self, counts: ErrorCounts) -> None:
-        """Tell what the error policy has counted so far."""
+        """Report the error policy's counts so far."""
         for name, gauge in self._errors.items():
             gauge.set(getattr(counts, name))
         if counts.parked:
@@ -113,7 +114,7 @@ class SourceMeter(Meter):
         self._transaction_records: Histogram | None = None
 
     def polled(self, batch: SourceBatch, seconds: float) -> None:
-        """A poll brought records."""
+        """A poll returned records."""
         self._poll_seconds.observe(seconds)
         self._batch_records.observe(len(batch))
         self._polled.add(len(batch))
@@ -128,13 +129,13 @@ class SourceMeter(Meter):
             self._age_seconds.observe(max(0.0, time.time() - delivery.timestamp / 1000))
 
     def transaction(self, records: int) -> None:
-        """A transaction with so many records was committed."""
+        """A transaction with this many records was committed."""
         if self._transaction_records is None:
             self._transaction_records = self.histogram("connect_source_transaction_records", RECORDS)
         self._transaction_records.observe(records)
 
     def progress(self, written: int, outstanding: int, queue_bytes: int) -> None:
-        """Tell what the producer has done so far, and what it still has to do."""
+        """Report what the producer has done so far, and what is left."""
         self._written.reach(written)
         self._active.set(outstanding)
         self._queue_bytes.set(queue_bytes)
@@ -157,7 +158,7 @@ class SinkMeter(Meter):
         self._timestamp: int | None = None
 
     def consumed(self, batch: SinkBatch) -> None:
-        """Records came from Kafka, as bytes still."""
+        """Records were consumed, still as bytes."""
         rows = len(batch)
         self._read.add(rows)
         self._batch_records.observe(rows)
@@ -165,27 +166,27 @@ class SinkMeter(Meter):
         self._timestamp = batch.timestamps[0] if rows else None
 
     def put(self, rows: int, seconds: float) -> None:
-        """The task took what was consumed last, as far as the chain has left it."""
+        """The task accepted the last consumed records, as far as the chain has left them."""
         self._put_seconds.observe(seconds)
         self._sent.add(rows)
         if self._timestamp is not None:
             self._age_seconds.observe(max(0.0, time.time() - self._timestamp / 1000))
 
     def pre_committed(self, seconds: float) -> None:
-        """The task made durable what it had."""
+        """The task made its records durable."""
         self._pre_commit_seconds.observe(seconds)
 
     def progress(self, partitions: int, active: int, behind: int) -> None:
-        """Tell how many partitions there are, and how many offsets are not committed: in all, and in the worst one."""
+        """Report the number of partitions, and the offsets that are not committed: in all, and in the worst one."""
         self._partitions.set(partitions)
         self._active.set(active)
         self._behind.set(behind)
 
 
 def size_of(values: list[Any]) -> float:
-    """The bytes of values, of which some may be null.
+    """The bytes of values, some of which may be null.
 
-    Of a large batch only every so many values are looked at: all of them would cost 2 % of the fastest sink.
+    Of a large batch only a sample is measured: all of them would cost 2 % of the fastest sink.
     """
     looked_at = values[:: len(values) // _LOOKED_AT] if len(values) >= 2 * _LOOKED_AT else values
     try:

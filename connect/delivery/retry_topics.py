@@ -1,6 +1,6 @@
-"""The retry topics of a sink task: records that failed are parked in them, to be tried again when they are due.
+"""The retry topics of a sink task: failed records are parked in them, and tried again when they are due.
 
-`connect.delivery.retrying_consumer` brings them back.
+`connect.delivery.retrying_consumer` returns them.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from connect.pipeline.policy import ErrorCounts
 
 
 class RetryTopics:
-    """Parks records. Called from the task's thread.
+    """Parks records. For the task's thread.
 
     Args:
         settings: see there.
         connector, task: for the headers.
         topics: writes.
-        partitions: how many a topic has.
-        counts: counts what is parked without having failed.
+        partitions: the number of partitions of a topic.
+        counts: counts records that are parked without having failed.
 
     Attributes:
-        waits: for each topic how many seconds records wait in it.
+        waits: for each topic the seconds that records wait in it.
         order: which records of a key wait; None where their order is not kept.
     """
 
@@ -106,12 +106,12 @@ class RetryTopics:
         durable: Mapping[TopicPartition, int],
         committed: Mapping[TopicPartition, int],
     ) -> Mapping[TopicPartition, int]:
-        """What may be committed, so that after a crash no record of a key comes again without those behind it.
+        """The offsets to commit, so that after a crash no record of a key is repeated without those behind it.
 
         Args:
-            current: up to where the task was given everything.
-            durable: up to where it said that all is durable.
-            committed: what is committed already.
+            current: up to here the task was given everything.
+            durable: up to here it said that all is durable.
+            committed: what is already committed.
         """
         if self.order is None:
             return durable

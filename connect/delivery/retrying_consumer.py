@@ -1,7 +1,8 @@
-"""The consumer of a sink task with retry topics: what was parked in them comes back when it is due.
+"""The consumer of a sink task with retry topics: parked records are returned when they are due.
 
-It wraps the task's own consumer, which reads the retry topics besides, in the same group. A partition of which the next
-record is not due is paused, and read from that record again when it is; all others go on.
+It wraps the task's own consumer, which reads the retry topics besides, in the same group. A partition whose next record
+is
+not due is paused, and read from that record again when it is; all others continue.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _BEGINNING: Final = -2
 
 
 class SinkConsumer(Protocol):
-    """What a sink task's loop needs of a consumer. The contract stands at `BatchConsumer` of `connect.kafka`."""
+    """The interface of a consumer for a sink task's loop. The contract is at `BatchConsumer` of `connect.kafka`."""
 
     @property
     def assignment(self) -> frozenset[TopicPartition]: ...
@@ -58,21 +59,21 @@ class SinkConsumer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Rest:
-    """A partition that waits: from which offset on, and until when on the monotonic clock."""
+    """A waiting partition: from which offset on, and until when on the monotonic clock."""
 
     offset: int
     until: float
 
 
 class RetryingConsumer:
-    """A consumer that lets parked records through when they are due. Called from one thread, but for `wake`.
+    """A consumer that returns parked records when they are due. For one thread, except `wake`.
 
     Args:
-        make: makes the consumer that reads, with this one as its listener.
+        make: creates the consumer that reads, with this one as its listener.
         listener: see `RebalanceListener`.
         topics: parks.
-        read: the records of retry partitions from offsets on, to the present end; for keys in order.
-        purge: deletes records of retry partitions before offsets, some time.
+        read: the records of retry partitions from offsets on, to the current end; for keys in order.
+        purge: deletes records of retry partitions before offsets, eventually.
     """
 
     def __init__(
@@ -127,7 +128,7 @@ class RetryingConsumer:
     # Where records that are not due come in between.
 
     def poll(self, timeout: float) -> SinkBatch | None:
-        """As `BatchConsumer.poll`. A batch may be empty, of which nothing is due."""
+        """As `BatchConsumer.poll`. A batch may be empty when none of its records is due."""
         now = time.monotonic()
         self._read_what_is_due(now)
         due = min((rest.until for at, rest in self._resting.items() if at not in self._paused), default=None)
@@ -137,11 +138,11 @@ class RetryingConsumer:
         return None if batch is None else self._admit(batch)
 
     def positions(self) -> dict[TopicPartition, int]:
-        """As `BatchConsumer.positions`. Partitions that wait are read again from where they do."""
+        """As `BatchConsumer.positions`. Waiting partitions are read again from their waiting records."""
         return self._consumer.positions() | {partition: rest.offset for partition, rest in self._resting.items()}
 
     def lag(self, without: Iterable[TopicPartition] = ()) -> int:
-        """As `BatchConsumer.lag`. What is not due does not wait for the task."""
+        """As `BatchConsumer.lag`. Records that are not due do not count."""
         return self._consumer.lag([*without, *self._resting])
 
     def pause(self, partitions: Iterable[TopicPartition]) -> None:
@@ -150,12 +151,12 @@ class RetryingConsumer:
         self._consumer.pause(partitions)
 
     def resume(self, partitions: Iterable[TopicPartition]) -> None:
-        """As `BatchConsumer.resume`. What waits goes on waiting."""
+        """As `BatchConsumer.resume`. Waiting partitions keep waiting."""
         self._paused.difference_update(partitions)
         self._consumer.resume([partition for partition in partitions if partition not in self._resting])
 
     def seek(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """As `BatchConsumer.seek`. What is read from elsewhere waits no more."""
+        """As `BatchConsumer.seek`. Partitions that move wait no more."""
         self._consumer.seek(offsets)
         ours = {partition: offset for partition, offset in offsets.items() if partition in self.assignment}
         waited = [partition for partition in ours if self._resting.pop(partition, None) is not None]
@@ -167,17 +168,17 @@ class RetryingConsumer:
             self._learn(self._order, ours)
 
     def commit(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """As `BatchConsumer.commit`. What is before these offsets in retry topics is done with."""
+        """As `BatchConsumer.commit`. Records before these offsets in retry topics are done."""
         self._consumer.commit(offsets)
         self._purge(self._of_retry_topics(offsets))
 
     # The listener of the consumer.
 
     def assigned(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int]:
-        """Where to begin, as far as that is not for the group to say.
+        """Where to begin, if that is not left to the group.
 
         Raises:
-            ConnectError: the brokers do not say; or a record might meet others of its key in another task.
+            ConnectError: the brokers do not answer; or a record might meet others of its key in another task.
         """
         known = dict(self._listener.assigned(partitions) or {})
         mine = [partition for partition in partitions if partition.topic in self._waits]
@@ -227,7 +228,7 @@ class RetryingConsumer:
         self._learn(order, {partition: begin[partition] for partition in partitions if partition in begin})
 
     def _learn(self, order: KeyOrder, begin: Mapping[TopicPartition, int]) -> None:
-        """Learn what waits in retry partitions, from these offsets on."""
+        """Learn which records wait in retry partitions, from these offsets on."""
         for record in self._read(self._of_retry_topics(begin)):
             try:
                 parked = ParkedHeaders.split(record.headers)[1]
@@ -241,7 +242,7 @@ class RetryingConsumer:
     # What the consumer brings.
 
     def _admit(self, batch: SinkBatch) -> SinkBatch:
-        """A batch as consumed, without what is not due yet, and what is due as it was before it was parked."""
+        """A consumed batch, without records that are not due yet, and due ones as they were before they were parked."""
         topics, order = batch.original_topics, self._order
         if order is not None:
             order.taken()  # whoever polls is done with what came before
@@ -282,7 +283,7 @@ class RetryingConsumer:
         self._consumer.pause([partition])
 
     def _read_what_is_due(self, now: float) -> None:
-        """Read partitions again that have waited long enough, unless whoever calls us wants them paused."""
+        """Read partitions again whose records are due, unless the caller wants them paused."""
         for partition, rest in list(self._resting.items()):
             if rest.until <= now and partition not in self._paused:
                 del self._resting[partition]

@@ -1,6 +1,6 @@
-"""Hands batches to a sink task: converted, whole or in halves, again when it is to be; and asks it what is durable.
+"""Puts batches to a sink task: converted, whole or in halves, repeated if needed; and asks it what is durable.
 
-For a worker's loop and for the executors of Spark. Neither waits nor consumes: that is for those who use it.
+For a worker's loop and for Spark's executors. It neither waits nor consumes: that is for its callers.
 """
 
 from __future__ import annotations
@@ -30,21 +30,22 @@ NO_RECORDS: Final = SinkBatch("", Values([]), offsets=[])
 
 
 class SinkDelivery:
-    """The puts and pre_commits of one sink task. Called from one thread.
+    """The puts and pre_commits of one sink task. For one thread.
 
     Args:
-        task: made, not started.
+        task: created, not started.
         chain: bytes -> values -> transformations, with the error policy.
         may_go_on: called before each put; returns when it may begin, and raises to end the task.
-        errors: where records go that the policy takes. Nothing is put behind a record that is not durable there (P1).
+        errors: the outputs for records that the policy accepts. Nothing is put after a record that is not durable there
+            (P1).
         reporter: the task's, if it has one.
         halve: whether a put that fails for good is halved until its bad record is alone.
 
     Attributes:
         task, chain, reporter: see there.
-        put_by: up to when the task wants another put at the latest, on the monotonic clock.
+        put_by: the latest time of the next put that the task wants, on the monotonic clock.
         commit_wanted: whether it wants its offsets committed soon.
-        given_up: how many records its puts did not take.
+        given_up: the number of records that its puts refused.
     """
 
     def __init__(
@@ -71,7 +72,7 @@ class SinkDelivery:
         self._handed.commit_soon = self.request_commit
 
     def convert(self, batch: SinkBatch) -> SinkBatch:
-        """What the task is to be given of a batch as it was consumed. Returns when it may be put.
+        """The records for the task from a consumed batch. Returns when they may be put.
 
         Raises:
             RecordError: a record failed and errors are not tolerated.
@@ -82,10 +83,10 @@ class SinkDelivery:
         return changed
 
     def put(self, batch: SinkBatch) -> Refused | None:
-        """Have the task take a batch.
+        """Put a batch.
 
         Returns:
-            what is to be put again after `wait` seconds; None when all was taken or given up.
+            what to put again after `wait` seconds; None when everything was accepted or given up.
         """
         self._wait, self.put_by = None, math.inf
         self._handed.take(batch)
@@ -102,11 +103,11 @@ class SinkDelivery:
 
     @property
     def wait(self) -> float:
-        """How many seconds after the task refused something it is to be asked again."""
+        """Seconds to wait after the task refused something."""
         return _RETRY_S if self._wait is None else self._wait
 
     def settled(self, seconds: float) -> bool:
-        """Wait this long until all that failed is durable where it went, and say whether it is (P1)."""
+        """Wait this long until all failed records are durable where they went (P1). Whether they are."""
         return self._errors.settled(seconds)
 
     def settle(self) -> None:
@@ -114,11 +115,11 @@ class SinkDelivery:
         self._errors.settle()
 
     def pre_commit(self, offsets: Offsets, committed: Offsets) -> Offsets:
-        """Ask the task up to where all is durable. Raises RetriableError where it cannot say now.
+        """Ask the task up to where all is durable. Raises RetriableError where it cannot answer now.
 
         Args:
             offsets: for each partition the offset after the last record that was put.
-            committed: what is committed already.
+            committed: what is already committed.
 
         Returns:
             what may be committed, once all is settled.
@@ -127,11 +128,11 @@ class SinkDelivery:
         return self._errors.in_order(offsets, self.task.pre_commit(dict(offsets)) or {}, committed)
 
     def committed(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """All before these offsets is done with. A partition that is not named is not ours."""
+        """All records before these offsets are done. A partition that is not named is not assigned."""
         self._handed.committed(offsets)
 
     def close(self) -> None:
-        """Release what failed records needed."""
+        """Close the outputs for failed records."""
         self._errors.close()
 
     # The task's part, by its context.
@@ -150,7 +151,7 @@ class SinkDelivery:
         self.task.put(part)
 
     def _give_up(self, one: SinkBatch, error: Exception) -> None:
-        """`put` does not take this record."""
+        """`put` refuses this record."""
         self.given_up += 1
         policy, task = self.chain.policy, type(self.task)
         policy.counts.failures += 1

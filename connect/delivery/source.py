@@ -1,4 +1,4 @@
-"""Where a source's records go, and when they count: the seam of acknowledged and of transactional output.
+"""The output of a source's records: the seam of acknowledged and of transactional output.
 
 `connect.delivery.acknowledged` delivers at least once, `connect.delivery.transactional` exactly once. A worker's loop
 and Spark's executors send through either without knowing which.
@@ -28,7 +28,7 @@ class LeaseHolder(Protocol):
     """Whether its owner may still write. In a worker's task this is `connect.worker.control.Control`."""
 
     def check(self) -> None:
-        """Raise when the owner is to end."""
+        """Raise when the owner has to end."""
 
     def await_lease(self) -> None:
         """Return when a write may start. Raises as `check` does."""
@@ -41,15 +41,15 @@ class LeaseHolder(Protocol):
 
 
 class Source(NamedTuple):
-    """A source, as its output knows it.
+    """A source, as its output sees it.
 
     Attributes:
-        task: told of what was written.
+        task: called with what was written.
         chain: transformations -> values -> bytes.
-        errors: takes the records that cannot be written.
+        errors: handles the records that cannot be written.
         lease: see there.
-        meter: told of commits.
-        positions: where reading goes on after a batch.
+        meter: counts commits.
+        positions: where reading continues after a batch.
     """
 
     task: SourceTask
@@ -61,15 +61,15 @@ class Source(NamedTuple):
 
 
 class Output(ABC):
-    """Sends the batches of one source. Called from the task's thread, in this order:
+    """Sends the batches of one source. For the task's thread, in this order:
 
         (encode -> send | polled | serve | pause)* -> finish or abandon -> close
 
-    Any of them raises ConnectError where Kafka refuses records or offsets, and what the lease raises.
+    Any of them raises ConnectError where Kafka refuses records or offsets, and errors of the lease.
 
     Args:
         source: see there.
-        producer: nobody else uses it.
+        producer: used by this alone.
 
     Attributes:
         producer: see there.
@@ -92,7 +92,7 @@ class Output(ABC):
         return bool(self.producer.outstanding)
 
     def waiting(self) -> str:
-        """What waits to be written, in words; empty when nothing does. From any thread."""
+        """What waits to be written, in words; empty when nothing does. Thread-safe."""
         rows = self.producer.rows_under_way
         return f"{rows} records are not acknowledged, as far as the task has looked" if rows else ""
 
@@ -101,10 +101,10 @@ class Output(ABC):
         return None
 
     def encode(self, batch: SourceBatch) -> SourceBatch:
-        """What the chain makes of a batch, which has one row at least.
+        """The chain's output for a batch, which has at least one row.
 
         Raises:
-            RecordError: a record fails the task. Its dead letter is written where it can be.
+            RecordError: a record fails the task. Its dead letter is written if possible.
         """
         self._source.errors.begin(batch)
         try:
@@ -115,29 +115,29 @@ class Output(ABC):
 
     @abstractmethod
     def send(self, batch: SourceBatch, encoded: SourceBatch) -> None:
-        """Send what `encode` has made of a batch. Dead letters of it go first, before what moves the offset on."""
+        """Send the result of `encode`. Its dead letters are sent first, before anything that advances the offset."""
 
     def polled(self) -> None:  # noqa: B027 - only transactions may end with it
-        """A poll brought nothing."""
+        """A poll returned no records."""
 
     @abstractmethod
     def serve(self) -> None:
-        """Look after what was sent: to be called before each poll, or while there is none."""
+        """Maintain what was sent: to be called before each poll, or while there is none."""
 
     @abstractmethod
     def pause(self) -> None:
-        """The task is paused: leave nothing that does not count, as far as that is possible soon."""
+        """The task is paused: finish what is open, as far as that is possible soon."""
 
     @abstractmethod
     def finish(self, seconds: float) -> None:
-        """Have what was sent count, as far as it may, within this many seconds."""
+        """Finish what was sent, as far as possible, within this many seconds."""
 
     @abstractmethod
     def abandon(self, seconds: float) -> None:
-        """The end after an error: take back what does not count, if possible, within this many seconds."""
+        """The end after an error: discard what is unfinished, if possible, within this many seconds."""
 
     def close(self) -> None:
-        """Release the client."""
+        """Close the client."""
         self.producer.close()
 
     def _failed(self) -> None:  # noqa: B027 - a transaction is taken back
@@ -150,7 +150,7 @@ class Output(ABC):
 
 
 def records_to_confirm(task: SourceTask, batch: SourceBatch) -> dict[int, SourceRecord]:
-    """For each row of a batch of which `commit_record` is to be called, its record."""
+    """For each row of a batch for which `commit_record` is called, its record."""
     if not task.acknowledges_records:
         return {}
     rows = task.acknowledged_rows(batch)
@@ -160,7 +160,7 @@ def records_to_confirm(task: SourceTask, batch: SourceBatch) -> dict[int, Source
 
 
 def sent_rows(batch: SourceBatch, encoded: SourceBatch) -> list[int]:
-    """For each row of what is sent the row of the batch that it was."""
+    """For each sent row its row of the batch."""
     first = batch.rows[0]
     return [row - first for row in encoded.rows]
 
@@ -171,12 +171,12 @@ def reports(
     confirm: Callable[[_T, RecordMetadata | None], object],
     give_up: Callable[[int, DeliveryError], None] | None = None,
 ) -> Callable[[int], Report | None]:
-    """For `BatchProducer.send`: tells of single records once it is known what became of them.
+    """For `BatchProducer.send`: reports the outcome of single records.
 
     Args:
         rows: see `sent_rows`.
-        wanted: by row, what `confirm` is called with.
-        confirm: called with that and with where the record is; with None instead if it was given up.
+        wanted: by row, the first argument of `confirm`.
+        confirm: called with that and with the record's metadata; None instead if it was given up.
         give_up: called with the row of each record that is given up.
     """
 

@@ -1,7 +1,7 @@
-"""What becomes of a source's records that cannot be written: skipped, written as dead letters, or the end of the task.
+"""Records of a source that cannot be written: skipped, written as dead letters, or the end of the task.
 
 A dead letter of a source is the record as the task read it, in JSON with its schemas; Kafka Connect has none. It is
-written by the task's own producer, before the records that are left of its batch, and in the same transaction where
+written by the task's own producer, before the remaining records of its batch, and in the same transaction where
 there are transactions: a source offset is stored only when it is acknowledged (P1).
 """
 
@@ -35,14 +35,14 @@ _TOO_LARGE: Final = "MSG_SIZE_TOO_LARGE"
 
 
 class SourceErrors:
-    """Where there are no dead letters. Called from the task's thread.
+    """The handling without dead letters. For the task's thread.
 
     Args:
         policy: the connector's.
 
     Attributes:
-        refused: how many records Kafka has refused.
-        give_up: called with a record that Kafka refused and that is skipped; None where nobody wants to know which.
+        refused: the number of records that Kafka has refused.
+        give_up: called with a record that Kafka refused and that is skipped; None where that is not needed.
     """
 
     give_up: Callable[[SourceRecord, DeliveryError], None] | None = None
@@ -52,13 +52,13 @@ class SourceErrors:
         self._policy = policy
 
     def make_topic(self, make: Callable[[NewTopic, str], None]) -> None:
-        """Have the topic made into which dead letters go: `make` is given it, and the settings to name in an error."""
+        """Create the topic for dead letters: `make` gets it, and the settings to name in an error."""
 
     def begin(self, batch: SourceBatch) -> None:
-        """What fails from now on is of this batch."""
+        """Failures from now on belong to this batch."""
 
     def take(self) -> SourceBatch | None:
-        """The dead letters since the last time, with the rows of the batch that they were; None if there are none."""
+        """The dead letters since the last call, with their rows of the batch; None if there are none."""
         return None
 
     def refuse(self, error: DeliveryError, _: object) -> None:
@@ -80,10 +80,10 @@ class SourceErrors:
 
 
 class SourceDeadLetters(SourceErrors):
-    """Collects dead letters for whoever sends the task's records.
+    """Collects dead letters for the sender of the task's records.
 
     Args:
-        policy: the connector's; it is given what writes here.
+        policy: the connector's; its dead letters come here.
         settings: see there.
         connector, task: for the headers.
         transactions: whether records are sent in transactions.
@@ -153,7 +153,7 @@ class SourceDeadLetters(SourceErrors):
 def source_errors(
     policy: ErrorPolicy, config: Mapping[str, str], connector: str, task: int, *, transactions: bool
 ) -> SourceErrors:
-    """What a source connector's configuration asks for. Arguments as in `SourceDeadLetters`. Raises ConfigError."""
+    """The handling by a source connector's configuration. Arguments as in `SourceDeadLetters`. Raises ConfigError."""
     settings = DeadLetterSettings.of(config)
     if settings is None:
         return SourceErrors(policy)

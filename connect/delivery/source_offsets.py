@@ -1,4 +1,4 @@
-"""Source offsets: where reading goes on after a batch, and the records of the offsets topic that say so."""
+"""Source offsets: where reading continues after a batch, and their records in the offsets topic."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST = 100_000
 
 
 def positions(batch: SourceBatch) -> Positions:
-    """Where reading goes on after a batch, which has one row at least."""
+    """Where reading continues after a batch, which has at least one row."""
     if batch.source_partitions.constant:
         one = dict(batch.source_partitions[0])
         return {_canonical(one): (one, dict(batch.source_offsets[-1]))}
@@ -40,7 +40,7 @@ class OffsetRecords:
     """Makes keys and values, byte for byte as Java's workers write them.
 
     Args:
-        ask: gives, for source partitions, the keys under which each is to be written: mostly one.
+        ask: returns, for source partitions, the keys under which each is written: mostly one.
     """
 
     def __init__(self, ask: Callable[[Sequence[Mapping[str, Any]]], list[list[bytes]]]) -> None:
@@ -48,10 +48,10 @@ class OffsetRecords:
         self._keys: dict[str, list[bytes]] = {}
 
     def of(self, entries: Entries) -> list[tuple[bytes, bytes | None]]:
-        """The records that store these offsets. Asks the worker for what is new.
+        """The records that store these offsets. Asks the worker about new partitions.
 
         Raises:
-            ConnectError: it does not answer, or JSON cannot say what a partition or an offset holds.
+            ConnectError: it does not answer, or a partition or an offset cannot be JSON.
         """
         names = [identity(partition) for partition, _ in entries]
         new = {name: entry[0] for name, entry in zip(names, entries, strict=True) if name not in self._keys}

@@ -1,4 +1,4 @@
-"""Output exactly once: what a source reads, and where it got to, count together or not at all (KIP-618)."""
+"""Output exactly once: records and the source's position are committed together or not at all (KIP-618)."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class _Part(NamedTuple):
 
     Attributes:
         encoded: what is sent of it.
-        told: the records of which the task is to be told, by their row of the batch.
-        metadata: of those that are sent, once they are acknowledged, by the same; None of those that were given up.
-        rows: of what is sent, the rows of the batch; empty where the task is told of none.
+        told: the records that are reported to the task, by their row of the batch.
+        metadata: of those that are sent, once they are acknowledged, by the same; None for those that were given up.
+        rows: of what is sent, the rows of the batch; empty where nothing is reported to the task.
         dead: dead letters of rows that were given up.
     """
 
@@ -48,15 +48,16 @@ class _Part(NamedTuple):
         return bool(len(self.encoded)) or self.dead is not None
 
     def without_rows(self) -> _Part:
-        """What is left when it will not be sent again: of whom the task is to be told."""
+        """What is left when it will not be sent again: the records to report to the task."""
         return self._replace(rows=[], encoded=self.encoded.slice(0, 0), dead=None)
 
 
 class TransactionalOutput(Output):
     """See `Output`.
 
-    What is in the open transaction is kept, up to the producer's window, so that it can be written once more when Kafka
-    does not let it through. What is more fails the source then; it goes on from its stored offsets.
+    The content of the open transaction is kept, up to the producer's window, so that it can be written once more when
+    Kafka
+    aborts it. A larger one fails the source then; it continues at its stored offsets.
 
     Args:
         source: see `Output`.
@@ -64,7 +65,7 @@ class TransactionalOutput(Output):
         boundary: where transactions end.
         offsets: makes records of offsets.
         topic: for those.
-        stored: told, after each commit, where reading goes on.
+        stored: called, after each commit, with where reading continues.
     """
 
     producer: TransactionalProducer
@@ -110,7 +111,7 @@ class TransactionalOutput(Output):
         self.polled()
 
     def polled(self) -> None:
-        """A batch is through, or a poll brought nothing: end the transaction if it is time."""
+        """A batch is finished, or a poll returned nothing: end the transaction if it is due."""
         end = self._boundary.after(time.monotonic())
         if end is not None:
             self._end(end)
@@ -137,7 +138,7 @@ class TransactionalOutput(Output):
         self._abort(_Deadline(seconds))
 
     def begin(self) -> None:
-        """Have a transaction open, with all that belongs into it."""
+        """Have a transaction open, with its whole content."""
         if self._open:
             return
         self.producer.begin()
@@ -195,7 +196,7 @@ class TransactionalOutput(Output):
             self._commit(self._source.lease.check)
 
     def _drop(self) -> None:
-        """Take back the records of the open transaction. That they were read still counts."""
+        """Discard the records of the open transaction. They still count as read."""
         self._abort(self._source.lease.check)
         log.debug("the task dropped a transaction of %d records", self._rows)
         self._dropped += self._parts if self._source.task.acknowledges_records else []
@@ -252,13 +253,13 @@ class TransactionalOutput(Output):
         self._complete = True
 
     def _tell(self, part: _Part, *, dropped: bool) -> None:
-        """Tell the task of each record: where it is, or that it was dropped."""
+        """Report each record to the task: its metadata, or that it was dropped."""
         for row, record in part.told.items():
             self._source.task.commit_record(record, None if dropped else part.metadata.get(row))
 
 
 class _Deadline:
-    """What is called while brokers do not answer, for this many seconds."""
+    """Called while brokers do not answer, for this many seconds."""
 
     def __init__(self, seconds: float) -> None:
         self._moment = time.monotonic() + seconds

@@ -174,7 +174,7 @@ def _nearest(stack: Sequence[tuple[float, str, TaskId]], load: float) -> int:
 
 
 def _even_out(counts: dict[str, int], kept: Mapping[str, Collection[str]]) -> dict[str, list[str]]:
-    """Move connectors from the member with most to the one with least, among those that can, until they differ by one."""
+    """Move connectors from the member with most that can give to the one with least, until they differ by one."""
     stacks = {member: list(items) for member, items in kept.items()}
     moved: dict[str, list[str]] = {member: [] for member in kept}
     while True:

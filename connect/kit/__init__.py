@@ -1,4 +1,4 @@
-"""What connectors have in common. Public: `connectors/` is written with it, and others' connectors may be.
+"""What connectors share. Public: for the connectors of this project and of others.
 
 Everything here runs in the process of the connector, or of its task.
 """

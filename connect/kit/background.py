@@ -42,7 +42,7 @@ class _Lane(Generic[J]):
         writing: what is being written, without what was dropped meanwhile.
         busy: whether a thread writes.
         queued: whether it waits for a thread.
-        error: why it stands still.
+        error: why it has stopped.
     """
 
     name: Hashable
@@ -54,19 +54,19 @@ class _Lane(Generic[J]):
 
 
 class BackgroundWriter(Generic[J]):
-    """Threads that write jobs: those of one lane in order, one write at a time; several lanes beside each other.
+    """Threads that write jobs: those of one lane in order, one write at a time; several lanes in parallel.
 
-    Jobs whose write raised stay the first ones of their lane, which stands still until `retry`, `withdraw` or `drop`;
-    other lanes go on. All methods are for any thread.
+    Jobs whose write raised stay the first ones of their lane, which stops until `retry`, `withdraw` or `drop`; other
+    lanes
+    continue. All methods are thread-safe.
 
     Args:
-        name: of the threads, which begin when there is work for them.
-        write: called in a thread with the next jobs of a lane; again with the same ones and those behind them if it
-            raised.
-        threads: how many at most.
-        together: how many jobs one write gets at most, if so many wait.
-        limit: from which size on of what waits, beside what is being written, there is no `room`.
-        failed: called in the thread after a write that raised, with the lane's name, the jobs and the error.
+        name: of the threads, which start when there is work for them.
+        write: called on a thread with the next jobs of a lane; again with the same ones and later ones if it raised.
+        threads: their maximum number.
+        together: the maximum number of jobs of one write, if so many wait.
+        limit: the size of waiting jobs, beside those being written, from which there is no `room`.
+        failed: called on the thread after a write that raised, with the lane's name, the jobs and the error.
     """
 
     def __init__(
@@ -95,14 +95,14 @@ class BackgroundWriter(Generic[J]):
 
     @property
     def error(self) -> Exception | None:
-        """Why something stands still."""
+        """Why a lane has stopped."""
         with self._changed:
             return self._first_error()
 
     def room(self, within: float | None = None) -> bool:
-        """Wait until less than `limit` waits. False: that takes longer than so many seconds, or something stands still.
+        """Wait until less than `limit` waits. False: that takes longer than this many seconds, or a lane has stopped.
 
-        Adding never waits: whoever can wait asks for room first.
+        Adding never waits: a caller that can wait calls this first.
         """
         with self._changed:
             self._changed.wait_for(lambda: self._size < self._limit or self._first_error() is not None, within)
@@ -117,21 +117,21 @@ class BackgroundWriter(Generic[J]):
             self._update(chosen)
 
     def retry(self) -> None:
-        """Let what stands still be written again."""
+        """Let stopped lanes be written again."""
         with self._changed:
             for lane in list(self._lanes.values()):
                 lane.error = None
                 self._update(lane)
 
     def settle(self, within: float | None = None) -> bool:
-        """Wait until all is written that does not stand still. False: that takes longer than so many seconds."""
+        """Wait until everything is written except stopped lanes. False: that takes longer than this many seconds."""
         with self._changed:
             return self._changed.wait_for(lambda: not self._ready and not self._writing, within)
 
     def withdraw(self, chosen: Callable[[J], bool] = lambda _: True) -> list[J]:
-        """Take back jobs that wait or stand still: lane by lane, in order. What is left of a lane goes on.
+        """Take back jobs that wait or have stopped: lane by lane, in order. The rest of a lane continues.
 
-        What is being written goes on. When it fails it stands still: `settle` waits for it.
+        What is being written continues. When it fails its lane stops: `settle` waits for it.
         """
         with self._changed:
             taken: list[_Sized[J]] = []
@@ -150,14 +150,14 @@ class BackgroundWriter(Generic[J]):
         return [each.job for each in taken]
 
     def drop(self, chosen: Callable[[J], bool]) -> list[J]:
-        """Take back jobs for which nobody waits any more: of these, what is being written is not kept when it fails."""
+        """Take back jobs that are no longer needed: of these, those being written are not kept when they fail."""
         with self._changed:
             for lane in self._lanes.values():
                 lane.writing = [each for each in lane.writing if not chosen(each.job)]
             return self.withdraw(chosen)
 
     def end(self, within: float) -> None:
-        """End the threads behind what they write now, and wait so many seconds for them. What waits is not written."""
+        """End the threads after their current write, and wait this many seconds for them. What waits is not written."""
         with self._changed:
             self._ending = True
             self._changed.notify_all()
@@ -171,7 +171,7 @@ class BackgroundWriter(Generic[J]):
         return next((lane.error for lane in self._lanes.values() if lane.error is not None), None)
 
     def _update(self, lane: _Lane[J]) -> None:
-        """Queue a lane that has work, forget one that has none."""
+        """Queue a lane that has work, remove one that has none."""
         if lane.busy or lane.queued:
             return
         if not lane.jobs:

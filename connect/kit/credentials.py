@@ -1,4 +1,4 @@
-"""Credentials from a class of the user's own, which may ask a vault whenever they are needed.
+"""Credentials from a user's class, which may read a vault whenever they are needed.
 
 For example:
 
@@ -23,20 +23,20 @@ C_co = TypeVar("C_co", covariant=True)
 
 
 class CredentialsProvider(Protocol[C_co]):
-    """Knows the credentials. Users write it; it is made once in each task's process."""
+    """Provides credentials. Users implement it; one is created in each task's process."""
 
     def configure(self, config: Mapping[str, str]) -> None:
-        """Take the keys that begin like the one that names the class, without that part. Raising fails the task."""
+        """Receives the keys with the prefix of the one that names the class, without it. Raising fails the task."""
 
     def credentials(self) -> C_co:
-        """The credentials for a connection that is made now. Raising fails this try to connect."""
+        """The credentials for a new connection. Raising fails this attempt to connect."""
 
 
 def credentials_provider(key: str, name: str, config: Mapping[str, str]) -> CredentialsProvider[Any]:
-    """The class of this name, `module:Class` or `module.Class`: made, and configured.
+    """The class of this name, `module:Class` or `module.Class`: created and configured.
 
     Args:
-        key: the setting that names it. Its own keys begin like that, up to the last dot.
+        key: the setting that names it. Its prefix up to the last dot is that of the class's own keys.
         config: the connector's, secrets filled in.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What a REST API that does not do what it was asked to means."""
+"""Errors of a REST API."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _SHOWN: Final = 300
 
 
 class RestError(ConnectError):
-    """A request that brought nothing. The message shows no login, no query and no secret.
+    """A failed request. The message shows no login, no query and no secret.
 
     Attributes:
-        status: what was answered; 0 for nothing.
+        status: of the response; 0 without one.
         passing: whether the same request may succeed later.
         pause: seconds that the server asks to wait before.
     """
@@ -33,7 +33,7 @@ class RestError(ConnectError):
 
 
 def origin(url: str) -> str:
-    """Scheme, host and port of a URL: to whom a login is shown. For messages too."""
+    """Scheme, host and port of a URL: the server that may see a login. For messages too."""
     parts = urlsplit(url)
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
     port = parts.port or _PORTS.get(parts.scheme, 0)
@@ -50,7 +50,7 @@ def phrase(status: int) -> str:
 
 
 def shown(content: bytes, secrets: Iterable[str]) -> str:
-    """What a server says about a failure, on one line, if it is a text. A server may send back what it was sent."""
+    """A server's text about a failure, on one line, if it has one. It may repeat parts of the request."""
     text = content[: 4 * _SHOWN].decode(errors="replace")
     for secret in secrets:
         for part in (secret, secret.rpartition(" ")[2]):

@@ -29,13 +29,13 @@ _MOST_BYTES: Final = 1 << 20
 
 
 class Login(Protocol):
-    """Says who asks. For any number of threads."""
+    """A login. Thread-safe."""
 
     def headers(self) -> Mapping[str, str]:
         """The headers for the next request. May ask another server; raises RestError where that does not answer."""
 
     def refused(self, headers: Mapping[str, str]) -> bool:
-        """A request with these headers got 401. Whether it is to be sent once more: there are others now."""
+        """A request with these headers got 401. Whether to send it once more, with new headers."""
 
 
 class HeaderLogin:
@@ -43,7 +43,7 @@ class HeaderLogin:
 
     Args:
         name: of the header.
-        value: it, or what gives it for each request.
+        value: the value, or a function that returns it for each request.
     """
 
     def __init__(self, name: str, value: str | Callable[[], str]) -> None:
@@ -72,15 +72,15 @@ def user_and_password(user: str, password: str) -> HeaderLogin:
 class ClientCredentials:
     """A token from an authorization server, by client id and secret (RFC 6749, 4.4).
 
-    It is asked for before the first request, again before it expires, and once when a request gets 401.
+    It is requested before the first request, again before it expires, and once when a request gets 401.
 
     Args:
-        url: where tokens are given.
-        client_id, client_secret: ours.
-        scope: what the token is to be good for; None for what the server gives.
-        in_body: whether id and secret stand in the form, and not in the header Authorization.
-        form: more of the form, or other names for its fields: see `names`.
-        names: what the server calls `grant_type`, `client_id`, `client_secret` and, in its answer, `access_token`.
+        url: of the token endpoint.
+        client_id, client_secret: of the client.
+        scope: of the token; None for the server's default.
+        in_body: whether id and secret are in the form, and not in the header Authorization.
+        form: further fields of the form, or replacements.
+        names: the server's names of `grant_type`, `client_id`, `client_secret` and, in its response, `access_token`.
         tls, timeout: as for `RestClient`.
     """
 
@@ -127,14 +127,14 @@ class ClientCredentials:
             return {"Authorization": self._header}
 
     def refused(self, headers: Mapping[str, str]) -> bool:
-        """See `Login`. Several threads may have used the same token: the first one has another asked for."""
+        """See `Login`. Several threads may have used the same token: the first one requests another."""
         with self._lock:
             if headers.get("Authorization") == self._header:
                 self._header = ""
         return True
 
     def _ask(self) -> tuple[str, float]:
-        """The header for a new token, and how many seconds it is good for."""
+        """The header for a new token, and its validity in seconds."""
         where = origin(self._url)
         try:
             status, _, content = exchange(

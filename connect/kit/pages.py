@@ -1,4 +1,4 @@
-"""The pages of a REST API's answers: what asks for the next one, and which is the last.
+"""The pages of a REST API: how the next one is requested, and which is the last.
 
 For example:
 
@@ -12,7 +12,7 @@ For example:
         if page is None:
             break
 
-A page is a text or a number: what an offset can hold, so that reading goes on there.
+A page is a text or a number: an offset can store it, so that reading continues there.
 """
 
 from __future__ import annotations
@@ -36,28 +36,28 @@ _PARAMETER: Final = re.compile(r";\s*([^\s=;,]+)\s*=\s*(?:\"((?:[^\"\\]|\\.)*)\"
 
 
 class Pages(Protocol):
-    """One way to ask for page after page."""
+    """One way to request page after page."""
 
     def request(self, first: Request, page: Page) -> Request:
-        """The request for a page. None is the first one, which `first` asks for."""
+        """The request for a page. None is the first one, which `first` requests."""
 
     def after(self, page: Page, request: Request, answer: Answer, document: Any, count: int) -> Page:
-        """The page behind one that was read; None where it was the last.
+        """The page after one that was read; None where it was the last.
 
         Args:
-            page: what was read.
-            request: what asked for it.
-            answer: what came.
-            document: the same from JSON.
-            count: how many records it has.
+            page: that was read.
+            request: for it.
+            answer: the response.
+            document: its JSON.
+            count: the number of records in it.
 
         Raises:
-            RestError: it leads to another server, or to itself.
+            RestError: the next page is on another server, or the same again.
         """
 
 
 class OnePage:
-    """There is one."""
+    """A single page."""
 
     def request(self, first: Request, page: Page) -> Request:
         """See `Pages`."""
@@ -82,7 +82,7 @@ class LinkHeader:
 
 
 class NextUrl:
-    """A field of the answer names the next page.
+    """A field of the response names the next page.
 
     Args:
         field: see `value_at`.
@@ -102,7 +102,7 @@ class NextUrl:
 
 
 class Cursor:
-    """A field of the answer is what a parameter of the next request says.
+    """A field of the response is a parameter of the next request.
 
     Args:
         field: see `value_at`.
@@ -128,13 +128,13 @@ class Cursor:
 
 
 class PageNumber:
-    """A parameter counts pages. The last one has no records, or less than a page has.
+    """A parameter counts pages. The last one has no records, or fewer than a page.
 
     Args:
         parameter: of the query, or of a POST's JSON body.
-        first: number.
-        size: how many records a page has; 0 where that is not known.
-        size_parameter: says so to the server, where it is to be told.
+        first: the first number.
+        size: the number of records of a page; 0 if unknown.
+        size_parameter: the parameter for the size, if there is one.
     """
 
     def __init__(self, parameter: str, *, first: int = 1, size: int = 0, size_parameter: str = "") -> None:
@@ -154,12 +154,12 @@ class PageNumber:
 
 
 class OffsetLimit:
-    """A parameter says how many records are left out. The last page has less than `limit`.
+    """A parameter is the number of skipped records. The last page has fewer than `limit`.
 
     Args:
         parameter: of the query, or of a POST's JSON body.
-        limit: how many records a page has.
-        limit_parameter: says so to the server.
+        limit: the number of records of a page.
+        limit_parameter: the parameter for the limit.
     """
 
     def __init__(self, parameter: str = "offset", *, limit: int = 100, limit_parameter: str = "limit") -> None:
@@ -172,12 +172,12 @@ class OffsetLimit:
         return with_parameters(first, {**self._asked, self._parameter: page or 0})
 
     def after(self, page: Page, request: Request, answer: Answer, document: Any, count: int) -> Page:
-        """See `Pages`. A server may give less than it is asked for: only an empty page is surely the last."""
+        """See `Pages`. A server may return less than requested: only an empty page is certainly the last."""
         return None if not count else int(page or 0) + count
 
 
 def value_at(document: Any, field: str) -> Any:
-    """A value in a JSON document; None where there is none.
+    """A value in a JSON document; None where it is missing.
 
     Args:
         field: a JSON pointer (RFC 6901) such as /meta/next, or the same with dots: meta.next. Empty is the whole.

@@ -1,6 +1,6 @@
-"""How often a REST API may be asked: what its answers say, and what a user allows.
+"""Rate limits of a REST API: those in its responses, and the user's.
 
-Understood are Retry-After, in seconds or as a date (RFC 9110, 10.2.3), X-RateLimit-Remaining and X-RateLimit-Reset as
+Supported are Retry-After, in seconds or as a date (RFC 9110, 10.2.3), X-RateLimit-Remaining and X-RateLimit-Reset as
 GitHub and others send them, and RateLimit-Remaining and RateLimit-Reset of the IETF's drafts.
 """
 
@@ -21,10 +21,10 @@ _LONGEST_S: Final = 3600.0
 
 
 class RateLimit:
-    """When the next request may be made. For any number of threads.
+    """When the next request may be sent. Thread-safe.
 
     Args:
-        per_second: how many requests a user allows; 0 for any number.
+        per_second: the user's limit of requests; 0 for none.
     """
 
     def __init__(self, per_second: float = 0.0) -> None:
@@ -34,7 +34,7 @@ class RateLimit:
         self._closed_until = 0.0
 
     def turn(self) -> float:
-        """Take a turn: 0, or the seconds after which to ask for one again."""
+        """Take a slot: 0, or the seconds after which to try again."""
         with self._lock:
             now = time.monotonic()
             left = max(self._next, self._closed_until) - now
@@ -44,7 +44,7 @@ class RateLimit:
             return 0.0
 
     def seen(self, status: int, headers: Mapping[str, str]) -> float:
-        """Learn from an answer. The seconds for which it asks for no more requests.
+        """Process a response. Returns the seconds for which it asks for no more requests.
 
         Args:
             headers: by names in lower case.
@@ -59,7 +59,7 @@ class RateLimit:
 
 
 def retry_after(headers: Mapping[str, str]) -> float:
-    """The seconds that Retry-After asks for, an hour at most; 0 where it is missing or says nothing."""
+    """The seconds of Retry-After, an hour at most; 0 where it is missing or invalid."""
     written = headers.get("retry-after", "").strip()
     if not written:
         return 0.0
@@ -73,7 +73,7 @@ def retry_after(headers: Mapping[str, str]) -> float:
 
 
 def _until_reset(headers: Mapping[str, str]) -> float:
-    """The seconds until there are requests again, where none remains."""
+    """The seconds until there are requests again, if none remain."""
     for prefix in ("x-ratelimit-", "ratelimit-", "x-rate-limit-"):
         try:
             if float(headers[f"{prefix}remaining"]) > 0:
@@ -88,7 +88,7 @@ def _until_reset(headers: Mapping[str, str]) -> float:
 
 
 def _now(headers: Mapping[str, str]) -> float:
-    """The server's time, in seconds since 1970: its clock and ours may differ."""
+    """The server's time, in seconds since 1970: its clock may differ."""
     try:
         return parsedate_to_datetime(headers["date"]).timestamp()
     except (KeyError, ValueError):

@@ -1,4 +1,4 @@
-"""A client of a REST API: it logs in, keeps to rate limits, tries again, and lets a task end while it waits.
+"""A client of a REST API: it logs in, respects rate limits, retries, and lets a task end while it waits.
 
 For example, in a source:
 
@@ -10,7 +10,7 @@ For example, in a source:
         answer = self._api.ask(Request("https://shop.example/orders"))
         return None if answer is None else [self._record(order) for order in json_of(answer)]
 
-A sink calls `send` in threads of its own, and decides itself what it tries again.
+A sink calls `send` on threads of its own, and decides itself what it retries.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ _MOST_REDIRECTS: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is asked for.
+    """A request.
 
     Attributes:
-        url: http:// or https://; a login in it is left out.
+        url: http:// or https://; a login in it is removed.
         method: of HTTP.
         body: None sends none.
         headers: beside those that the client has for all requests.
@@ -58,22 +58,22 @@ class Request:
 
 
 class RestClient:
-    """Asks one server, over connections that are kept.
+    """Sends requests to one server, over connections that are kept open.
 
-    Its login is shown to that server alone. A redirection of GET is followed within it, and nowhere else.
+    Its login is sent to that server alone. A redirection of GET is followed within it, and nowhere else.
 
     Args:
         url: any URL of the server.
-        login: who asks; None for nobody.
-        headers: of all requests. They go to this server alone, too.
-        limits: how often it may be asked; answers add to it.
-        retries: how often `ask` tries again.
-        stopping: whether the task is to end; `ask` does not wait any longer then. `context.stopping` of a source.
-        timeout, connect_timeout: seconds in which the server may be silent; in which it is to be reached.
-        tls: for https; without it whom Python trusts.
-        proxy: for a URL; by default what this machine's variables say.
-        most_bytes: of an answer. What is longer is none.
-        seen: told, for metrics, the status (0 for none) and how many seconds the request took.
+        login: None for none.
+        headers: of all requests. They are sent to this server alone, too.
+        limits: rate limits; responses extend them.
+        retries: the number of retries of `ask`.
+        stopping: whether the task has to end; `ask` stops waiting then. `context.stopping` of a source.
+        timeout, connect_timeout: seconds for a silent server; for a connection.
+        tls: for https; by default the authorities that Python trusts.
+        proxy: for a URL; by default that of this machine's variables.
+        most_bytes: the maximum size of a response. A longer one is an error.
+        seen: called, for metrics, with the status (0 for none) and the seconds of a request.
     """
 
     def __init__(
@@ -104,15 +104,16 @@ class RestClient:
         self._asked: tuple[Request, Future[Answer]] | None = None
 
     def ask(self, request: Request) -> Answer | None:
-        """The answer to a request, for a source's `poll`: tried again, at the pace that the server allows.
+        """The response to a request, for a source's `poll`: retried, at the pace that the server allows.
 
-        Comes back after about a second at the latest. None: there is no answer yet, or the task is to end. Call it with
-        the same request again then.
+        Returns within about a second. None: there is no response yet, or the task has to end. Call it with the same
+        request
+        again then.
 
         Raises:
-            RetriableError: the server cannot be asked now. Let `poll` raise it, and ask again in the next one.
+            RetriableError: the server is unavailable now. Let `poll` raise it, and call this again in the next one.
             RestError: the server refuses.
-            ConnectError: it was tried often enough.
+            ConnectError: it was retried often enough.
         """
         until = time.monotonic() + _PATIENCE_S
         if self._asked is None:
@@ -137,10 +138,10 @@ class RestClient:
         return answer
 
     def send(self, request: Request) -> Answer:
-        """Send a request now, and wait for its answer of 2xx. After 401 it is sent once more if the login has changed.
+        """Send a request now, and wait for a response of 2xx. After 401 it is sent once more if the login has changed.
 
         Raises:
-            RestError: there was no such answer.
+            RestError: there was no such response.
         """
         if origin(request.url) != self.where:
             raise RestError(f"{origin(request.url)} is another server than {self.where}, and is not shown its login.")
@@ -156,7 +157,7 @@ class RestClient:
         raise self._failure(request, answer, pause, [*carried.values(), *self._headers.values()])
 
     def close(self) -> None:
-        """Close the connections. Who waits for an answer gets RestError."""
+        """Close the connections. Waiting calls get RestError."""
         self._connections.close()
 
     # Inside.
@@ -237,7 +238,7 @@ class RestClient:
         return None
 
     def _in_a_thread(self, request: Request) -> Future[Answer]:
-        """Ask in a thread that can be left alone: a task has less time to end than an answer may take to come."""
+        """Send on a thread that can be abandoned: a task has less time to end than a response may take."""
         promised: Future[Answer] = Future()
 
         def run() -> None:
@@ -250,7 +251,7 @@ class RestClient:
         return promised
 
     def _wait(self, moment: float, until: float) -> bool:
-        """Wait for a moment. False when it is not reached in time, or the task is to end."""
+        """Wait for a moment. False when it is not reached in time, or the task has to end."""
         while (now := time.monotonic()) < moment:
             if now >= until or self._stopping():
                 return False
@@ -259,7 +260,7 @@ class RestClient:
 
 
 def json_of(answer: Answer) -> Any:
-    """What an answer holds, from JSON. Nothing is None.
+    """The JSON of a response. An empty one is None.
 
     Raises:
         RestError: it is not JSON.

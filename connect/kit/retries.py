@@ -1,4 +1,4 @@
-"""Trying again what fails in passing: how often, after which pauses, and what a task raises meanwhile.
+"""Retries of transient failures: how many, after which pauses, and what a task raises meanwhile.
 
 For example:
 
@@ -24,28 +24,28 @@ from connect import ConnectError, RetriableError
 
 
 def backoff(first: float, longest: float, tries: int) -> float:
-    """Seconds before the `tries`th retry: twice as many each time, of which chance takes up to a half.
+    """Seconds before the `tries`th retry: doubled each time, with up to half of it random.
 
-    Tasks that failed together do not come back together.
+    Tasks that failed together do not return together.
     """
     seconds = min(longest, first * 2.0 ** min(tries - 1, 30))
     return random.uniform(seconds / 2, seconds)  # noqa: S311 - it spreads tries, and guards nothing
 
 
 class RetryBudget:
-    """How often in a row something is tried again, or for how long. For one thread, but for `worked`.
+    """How often in a row something is retried, or for how long. For one thread, except `worked`.
 
     Args:
         retries: how many; below 0 there is no limit.
         pause: seconds before the first retry.
-        longest: pauses are those of `backoff`, up to so many seconds; None: each is `pause`.
+        longest: pauses are those of `backoff`, up to this many seconds; None: each is `pause`.
         within: seconds from the first failure in a row, after which there is no retry; below 0 there is no limit.
         key: the setting that limits, for the message.
         waits_for: see `RetriableError`.
-        timeout: told for how many milliseconds to wait: a sink's `self.context.timeout`.
+        timeout: called with the milliseconds to wait: a sink's `self.context.timeout`.
 
     Attributes:
-        due: when to try again, on the monotonic clock.
+        due: when to retry, on the monotonic clock.
         pending: whether something failed and its retry has not begun: see `check`.
     """
 
@@ -74,12 +74,12 @@ class RetryBudget:
         self.pending = False
 
     def failed(self, why: str, *, at_once: bool = False, at_least: float = 0.0) -> ConnectError:
-        """What to raise for a failure that may pass: RetriableError as long as the budget lasts, then ConnectError.
+        """The error to raise for a transient failure: RetriableError as long as the budget lasts, then ConnectError.
 
         Args:
             why: a sentence.
-            at_once: try again without a pause: there are new credentials, for example.
-            at_least: seconds before the retry, where the other side asks for them: HTTP's Retry-After, for example.
+            at_once: retry without a pause: there are new credentials, for example.
+            at_least: seconds before the retry, if the server asks for them: HTTP's Retry-After, for example.
         """
         now = time.monotonic()
         self._tries += 1
@@ -99,16 +99,16 @@ class RetryBudget:
         return self._waiting(pause)
 
     def check(self) -> None:
-        """Raise the last failure again as long as its pause lasts; then its retry begins.
+        """Raise the last failure again during its pause; after that its retry begins.
 
-        For a task that is called before the pause is over, or whose work goes on in another thread.
+        For a task that is called before the pause is over, or whose work runs on another thread.
         """
         if self.pending and (left := self.due - time.monotonic()) > 0:
             raise self._waiting(left)
         self.pending = False
 
     def worked(self) -> None:
-        """Something succeeded: the next failure is the first one in a row. What is pending still is. For any thread."""
+        """Something succeeded: the next failure is the first one in a row. A pending retry stays. Thread-safe."""
         self._tries = 0
 
     def _waiting(self, seconds: float) -> RetriableError:

@@ -1,4 +1,4 @@
-"""Work that comes and goes: a thread of the connector finds it again and again, and the tasks share it out.
+"""Work that changes: a thread of the connector finds it repeatedly, and the tasks share it.
 
 For example:
 
@@ -41,11 +41,11 @@ _REFUSALS: Final = 3
 
 
 class Chore(NamedTuple):
-    """What is done again and again, beside looking for work.
+    """A periodic operation, beside looking for work.
 
     Attributes:
-        run: raises ConnectError where it cannot be done; it is tried again.
-        seconds: from one time to the next; None: once, until it is done.
+        run: raises ConnectError on failure; it is tried again.
+        seconds: the interval; None: once, until it succeeds.
     """
 
     run: Callable[[], Any]
@@ -53,22 +53,23 @@ class Chore(NamedTuple):
 
 
 class Watch(threading.Thread, Generic[T]):
-    """Looks for the connector's work, asks for other tasks when there is other work, and does chores.
+    """Finds the connector's work, requests other tasks when it changes, and runs chores.
 
-    While a look fails, its reason is an outage, and the work that was found before counts. After three refusals in a
-    row the connector fails: one that is restarted has the password of then.
+    While looking fails, the reason is an outage, and the earlier work counts. After three refusals in a row the
+    connector
+    fails: a restarted one reads its password again.
 
     Args:
-        what: what is looked for, in the plural, for people: "tables of PostgreSQL host:5432/shop".
-        look: finds what there is to do; called in this thread, first at once. Raises RetriableError for what passes by
-            itself; any other error refuses.
-        seconds: from one look to the next; None: once, until it succeeds.
+        what: is looked for, in the plural, for people: "tables of PostgreSQL host:5432/shop".
+        look: finds the work; called on this thread, first at once. Raises RetriableError for transient failures; any
+            other error counts as a refusal.
+        seconds: the interval; None: once, until it succeeds.
         context: the connector's.
-        retry_seconds: from a look or a chore that failed to the next.
-        chores: done after each first look.
-        changed: of what was found before and now: whether that asks for other tasks.
-        names: of what was found, to log when it has changed; None logs nothing.
-        closing: called in this thread at its end.
+        retry_seconds: the pause after a failed look or chore.
+        chores: run after each first look.
+        changed: compares earlier and current work: whether that requires other tasks.
+        names: of work, to log changes; None logs nothing.
+        closing: called on this thread at its end.
     """
 
     def __init__(
@@ -104,10 +105,10 @@ class Watch(threading.Thread, Generic[T]):
         self._waiters = {chore: Waiter(what) for chore in chores}
 
     def found(self, seconds: float) -> T:
-        """What there is to do, as soon as it is known. For `task_configs`, which is called again once it is known.
+        """The work, as soon as it is known. For `task_configs`, which is called again once it is known.
 
         Raises:
-            RetriableError: it is not known in time, or the first look failed and is made again.
+            RetriableError: it is not known in time, or the first look failed and is repeated.
             ConnectError: the first look was refused.
         """
         self._looked.wait(seconds)
@@ -120,7 +121,7 @@ class Watch(threading.Thread, Generic[T]):
         raise (RetriableError if isinstance(error, RetriableError) else ConnectError)(str(error)) from error
 
     def run(self) -> None:
-        """Look, and do the chores, until the connector stops."""
+        """Look, and run the chores, until the connector stops."""
         due = 0.0
         while not self._stopped.is_set():
             if time.monotonic() >= due:
@@ -133,7 +134,7 @@ class Watch(threading.Thread, Generic[T]):
         self._closing()
 
     def stop(self) -> None:
-        """Let the thread end, and wait for that up to two seconds."""
+        """Let the thread end, and wait for up to two seconds."""
         self._stopped.set()
         if self.is_alive():
             self.join(_STOP_S)
@@ -141,7 +142,7 @@ class Watch(threading.Thread, Generic[T]):
             waiter.leaves()
 
     def _find(self) -> float:
-        """Look. How many seconds until the next time."""
+        """Look once. Returns the seconds until the next time."""
         try:
             found = self._look()
         except Exception as error:
@@ -175,6 +176,6 @@ class Watch(threading.Thread, Generic[T]):
 
 
 def shared_out(work: Sequence[T], tasks: int) -> list[list[T]]:
-    """Work for each task, at most so many tasks: dealt one by one, so that neighbours go to different tasks."""
+    """Work for each task, for at most this many: dealt one by one, so that neighbours go to different tasks."""
     count = min(tasks, len(work))
     return [list(work[task::count]) for task in range(count)]

@@ -1,4 +1,4 @@
-"""Makes the chain of a task from its connector's and its worker's configuration. Runs in the task's process."""
+"""Creates the chain of a task from its connector's and its worker's configuration. Runs in the task's process."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def transformation_chain(plugins: Plugins, connector: Mapping[str, str], pause: 
 def record_encoder(
     plugins: Plugins, worker: Mapping[str, str], connector: Mapping[str, str]
 ) -> Callable[[SinkRecord], EncodedRecord]:
-    """What makes bytes of a record that a sink task made itself, by the connector's converters. Errors as above."""
+    """Encodes a record that a sink task made itself, by the connector's converters. Errors as above."""
     steps: list[Step] = [
         EncodeHeaders(header_converter(plugins, worker, connector)),
         Encode(converter(plugins, worker, connector, "key.converter"), is_key=True),
@@ -101,7 +101,7 @@ def converter_config(
 ) -> tuple[str, dict[str, str]]:
     """The class and the sub-keys of `key.converter`, `value.converter` or `header.converter`.
 
-    A connector that names a class brings its own sub-keys; one that does not takes the worker's class with the worker's
+    A connector that names a class has its own sub-keys; one that does not gets the worker's class with the worker's
     sub-keys (KIP-75).
 
     Raises:
@@ -167,6 +167,6 @@ def _predicate(plugins: Plugins, connector: Mapping[str, str], alias: str, used_
 
 
 def _name_without_effect(plugin: Plugin, config: Mapping[str, str], prefix: str) -> None:
-    """Name keys of others that do nothing in the log."""
+    """Log keys of other projects that do nothing here."""
     for key, message in plugin.settings.remarks(config):
         log.warning("%s%s %s", prefix, key, message)

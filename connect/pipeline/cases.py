@@ -1,9 +1,9 @@
-"""What is expected of a record that ran through a chain, and where the outcome is another one.
+"""The expected results of a record in a chain, and the differences of an outcome.
 
-An expectation is a mapping of what is looked at; what it does not name may be anything:
+An expectation is a mapping of properties; properties that it does not name may have any value:
 
     {"value": {"id": 5}, "headers": {"trace": "abc"}, "topic": "orders"}
-    {"dropped": True}                       or the alias of the transformation that is to drop it
+    {"dropped": True}                       or the alias of the transformation that should drop it
     {"error": {"stage": "VALUE_CONVERTER", "class": "DataError", "message": "a pattern"}}     or True for any error
 
 With `"match": "partial"` objects may have more fields, and records more headers, than are named.
@@ -36,7 +36,7 @@ _OF_ERROR: Final = frozenset({"stage", "class", "message", "transformation"})
 
 
 class ExpectationError(ConnectError):
-    """What is expected is not of the right form. `path` leads to it: ("error", "stage")."""
+    """The form of an expectation is wrong. `path` leads to it: ("error", "stage")."""
 
     def __init__(self, path: Sequence[str], message: str) -> None:
         super().__init__(message)
@@ -45,7 +45,7 @@ class ExpectationError(ConnectError):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One place where the outcome is not what was expected.
+    """One difference between outcome and expectation.
 
     Attributes:
         path: such as `value.id`; empty for the record as a whole.
@@ -62,7 +62,7 @@ class Problem:
 
 
 def check_form(expected: Any) -> None:
-    """Raise ExpectationError for what cannot be an expectation, before anything runs."""
+    """Raise ExpectationError for an invalid expectation, before anything runs."""
     if not isinstance(expected, Mapping):
         raise ExpectationError((), "an expectation has keys: value, key, dropped, error.")
     if unknown := sorted(str(key) for key in expected.keys() - _KNOWN):
@@ -88,7 +88,7 @@ def check_form(expected: Any) -> None:
 
 
 def problems(expected: Mapping[str, Any], outcome: Outcome) -> list[Problem]:
-    """Where an outcome differs from what is expected of it; empty when it does not."""
+    """The differences between an outcome and an expectation; empty without any."""
     if "error" in expected:
         return _of_error(expected["error"], outcome)
     if "dropped" in expected:
@@ -154,9 +154,9 @@ def _of_headers(wanted: Any, after: Snapshot, partial: bool) -> Iterator[Problem
 
 
 def differences(path: str, wanted: Any, found: Any, partial: bool) -> Iterator[Problem]:
-    """Where a value is not the wanted one.
+    """The differences between a value and the expected one.
 
-    1, 1.0 and true are three values. A decimal is wanted as a number or as text, a moment as text in ISO 8601 or in
+    1, 1.0 and true are three values. A decimal is expected as a number or as text, a moment as text in ISO 8601 or in
     milliseconds since the epoch, bytes as {"text": ...} or {"base64": ...}.
     """
     if isinstance(wanted, Mapping) and isinstance(found, Mapping):
@@ -208,7 +208,7 @@ def _same(wanted: Any, found: Any) -> bool:
 
 
 def _of_bytes(path: str, wanted: Any, found: bytes | None, partial: bool) -> Iterator[Problem]:
-    """Bytes: exactly these, or where the wanted is neither text nor of a form for bytes, JSON that means the same."""
+    """Bytes: exactly these, or JSON with the same meaning if the expectation is neither text nor bytes."""
     exact = _bytes(wanted)
     if exact is not None or wanted is None or found is None:
         if exact != found or (exact is None and wanted is not None):
@@ -288,7 +288,7 @@ def _schema(name: str, wanted: Mapping[str, Any]) -> Schema | None:
 
 
 def _told(outcome: Outcome) -> str:
-    """What became of a record, on one line."""
+    """The outcome of a record, on one line."""
     last = outcome.steps[-1] if outcome.steps else None
     if last is not None and last.failure is not None:
         return f"an error in {last.title}: {_error(last.failure)}"

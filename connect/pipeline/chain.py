@@ -1,7 +1,7 @@
 """Runs a batch through converters and transformations, and finds the bad record when one of them fails.
 
 Errors cost nothing on the good path: a batch runs whole. Only when a step raises is the batch halved until the bad
-record is alone; that one meets the error policy, the others go on. A step that is not pure (it may remember records) is
+record is alone; that one goes to the error policy, the others continue. A step that is not pure (it may have state) is
 run record by record from the start.
 """
 
@@ -25,9 +25,10 @@ class Step(Protocol):
     Attributes:
         stage: for messages and metrics.
         operation: the class that does the work, for messages.
-        class_name: that class by its Java name, if it has one, for dead letters. A step may go without.
-        apply_one: None when a part of the batch may be run again; else the operation on one record, which is to be
-            called once for each.
+        class_name: that class by its Java name, if it has one, for dead letters. Optional.
+        apply_one: None when a part of the batch may be run again; else the operation on one record, which is called
+            once
+            for each.
     """
 
     @property
@@ -43,14 +44,14 @@ class Step(Protocol):
         """The batch changed: same order, at most one row for each. Raises when any row is bad."""
 
     def close(self) -> None:
-        """Release what the step holds."""
+        """Release the step's resources."""
 
 
 class Chain:
-    """Steps in order, with one error policy. Called from one thread.
+    """Steps in order, with one error policy. For one thread.
 
     Attributes:
-        watch: told after each step which one it was, and how many seconds it took for the batch.
+        watch: called after each step with the step and the seconds that it took for the batch.
     """
 
     watch: Callable[[Step, float], None] | None = None
@@ -61,9 +62,9 @@ class Chain:
         self._failed: list[tuple[int, Failure]] = []  # rows of the batch in hand, with what became of them
 
     def run(self, batch: B) -> B:
-        """What the steps make of a batch, without the records that were dropped or skipped.
+        """The result of the steps for a batch, without the records that were dropped or skipped.
 
-        Records that failed meet the policy at the end, in their order, whatever the steps at which they failed: as if
+        Failed records go to the policy at the end, in their order, whatever the steps at which they failed: as if
         one record after another had gone through all steps.
 
         Raises:

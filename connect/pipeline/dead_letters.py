@@ -1,6 +1,6 @@
-"""Dead letters of sinks: a record as it was consumed, byte for byte, with headers that say what happened.
+"""Dead letters of sinks: a record as it was consumed, byte for byte, with headers that describe the error.
 
-https://cwiki.apache.org/confluence/display/KAFKA/KIP-298 (KIP-298). Pure: who writes them is in `dead_letter_queue`.
+https://cwiki.apache.org/confluence/display/KAFKA/KIP-298 (KIP-298). No I/O: `error_topics` writes them.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from connect.settings.connector_keys import DEAD_LETTER, DEAD_LETTER_TOPIC
 
 @dataclass(frozen=True, slots=True)
 class EncodedRecord:
-    """A record to be written beside a task's own way.
+    """A record for an error topic.
 
     Attributes:
         key, value: bytes, or None.
         headers: pairs of key and bytes.
-        timestamp: in ms since the epoch; None for the moment of writing.
+        timestamp: in ms since the epoch; None for the time of writing.
     """
 
     key: bytes | None
@@ -39,7 +39,7 @@ class Original:
     Attributes:
         topic, partition, offset: where.
         letter: its bytes, its own headers, its timestamp.
-        parked: what its headers say, if it comes out of a retry topic.
+        parked: the headers of a retry topic, if it comes from one.
     """
 
     topic: str
@@ -55,7 +55,7 @@ class DeadLetterSettings:
 
     Attributes:
         topic, partitions, replication: see there; -1 leaves a number to the broker.
-        context: whether headers say what happened.
+        context: whether headers describe the error.
     """
 
     topic: str
@@ -87,7 +87,7 @@ def original(batch: SinkBatch, row: int, *, parked: bool = False) -> Original:
         parked: whether it was consumed from a retry topic.
 
     Raises:
-        ValueError: it was, and is not a record that was parked.
+        ValueError: it was, and is not a parked record.
     """
     consumed = batch.consumed
     row = batch.rows[row]
@@ -103,7 +103,7 @@ def original(batch: SinkBatch, row: int, *, parked: bool = False) -> Original:
 
 
 def context_of(failure: Failure, connector: str, task: int, source: Original | None) -> ErrorContext:
-    """What is to be said of a failure, the stack trace included."""
+    """The description of a failure, including the stack trace."""
     context = ErrorContext(
         connector=connector,
         task=task,
@@ -119,6 +119,6 @@ def context_of(failure: Failure, connector: str, task: int, source: Original | N
 
 
 def dead_letter(source: Original, context: ErrorContext | None) -> EncodedRecord:
-    """The dead letter of a record, with headers that say what happened where a context is given."""
+    """The dead letter of a record, with headers that describe the error if a context is given."""
     own = source.letter
     return own if context is None else replace(own, headers=[*own.headers, *context.headers()])

@@ -1,4 +1,4 @@
-"""The reporter that a sink task hands single records to, and the way back from these to their raw bytes (KIP-610)."""
+"""The error reporter of a sink task, and the way from reported records back to their raw bytes (KIP-610)."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ _FORGET_AT: Final = 64 * 1024 * 1024
 
 
 class NotHanded:
-    """Knows nothing of what a task was handed: for where nobody wants raw bytes."""
+    """Keeps no batches: for tasks whose raw bytes are not needed."""
 
     commit_soon: Callable[[], None]
 
     def take(self, batch: SinkBatch) -> None:
-        """A batch is about to be handed over."""
+        """A batch is about to be put."""
 
     def committed(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Forget batches of which everything is committed, oldest first. A partition that is not named is not ours."""
+        """Forget batches that are committed, oldest first. A partition that is not named is not assigned."""
 
     def find(self, record: SinkRecord) -> SinkBatch | None:
-        """A record as a batch of its own, that leads back to what was consumed; None when it is not known any more."""
+        """A record as a batch of its own, that leads back to what was consumed; None when it is no longer kept."""
         return None
 
 
 class Handed(NotHanded):
-    """The batches that a task was handed and that are not committed, as they were consumed. Bounded in bytes (P7).
+    """The batches that were put to a task and are not committed, as they were consumed. Bounded in bytes (P7).
 
     Attributes:
-        commit_soon: asks for a commit; set before a batch is handed over.
+        commit_soon: requests a commit; set before a batch is put.
     """
 
     def __init__(self) -> None:
@@ -80,12 +80,12 @@ class Handed(NotHanded):
 
 
 class PolicyReporter:
-    """Hands records that a sink task could not write to the connector's error policy.
+    """Passes records that a sink task could not write to the connector's error policy.
 
     Args:
         policy: see there.
         operation: the task's class, for messages.
-        handed: what was handed over.
+        handed: the batches that were put.
     """
 
     def __init__(self, policy: ErrorPolicy, operation: str, handed: NotHanded | None = None) -> None:
@@ -95,7 +95,7 @@ class PolicyReporter:
 
     @classmethod
     def of(cls, config: Mapping[str, str], policy: ErrorPolicy, operation: str) -> PolicyReporter | None:
-        """That of a connector's tasks, if they have one. It knows raw bytes where records are written somewhere."""
+        """The reporter of a connector's tasks, if they have one. It keeps raw bytes if there are error topics."""
         if not takes_reports(config):
             return None
         return cls(policy, operation, Handed() if writes_aside(config) else None)

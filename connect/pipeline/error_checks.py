@@ -1,4 +1,4 @@
-"""Finds what is wrong with a sink's keys for records that fail: its dead letter queue and its retry topics."""
+"""Validates a sink's keys for failed records: its dead letter queue and its retry topics."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _STRATEGIES: Final = ("consumer.override.partition.assignment.strategy", "consum
 
 
 def writes_aside(config: Mapping[str, str]) -> bool:
-    """Whether a sink has a producer, for records that fail."""
+    """Whether a sink has a producer for failed records."""
     return any(config.get(key, "").strip() for key in (DEAD_LETTER_TOPIC, RETRY_TOPICS_KEY))
 
 
 def takes_reports(config: Mapping[str, str]) -> bool:
-    """Whether a sink's tasks have a reporter: where somebody takes or logs records, as in Kafka Connect."""
+    """Whether a sink's tasks have a reporter: where records are accepted or logged, as in Kafka Connect."""
     return writes_aside(config) or config.get("errors.log.enable", "").strip().lower() == "true"
 
 
 def check_dead_letters(found: Findings, config: Mapping[str, str]) -> None:
-    """Find what speaks against a connector's dead letter queue."""
+    """Find errors of a connector's dead letter queue."""
     if config.get(DEAD_LETTER_TOPIC, "").strip() and config.get("errors.tolerance", "").strip() != "all":
         found.warn(
             DEAD_LETTER_TOPIC,
@@ -39,7 +39,7 @@ def check_dead_letters(found: Findings, config: Mapping[str, str]) -> None:
 
 
 def check_errors(found: Findings, config: Mapping[str, str]) -> None:
-    """Find what speaks against a sink's errors.* keys taken together."""
+    """Find errors of a sink's errors.* keys taken together."""
     check_dead_letters(found, config)
     tolerant = config.get("errors.tolerance", "").strip() == "all"
     dead = config.get(DEAD_LETTER_TOPIC, "").strip()

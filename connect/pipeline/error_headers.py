@@ -1,9 +1,9 @@
-"""The headers and topic names of records that failed: dead letters and parked records. All formats are here.
+"""The headers and topic names of failed records: dead letters and parked records. All formats are here.
 
-A dead letter is the record as it was consumed, and after its own headers ten that say what happened, with Kafka
+A dead letter is the record as it was consumed, and after its own headers ten that describe the error, with Kafka
 Connect's names and values (KIP-298). Those of a source also say where in the source it was read. A record that is
-parked in a retry topic carries in the same way, behind its own headers, where it comes from, when it is due and what
-happened last. Every value is text in UTF-8.
+parked in a retry topic has in the same way, after its own headers, where it comes from, when it is due and the last
+error. Every value is text in UTF-8.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ _RETRY_NAMES: Final = ("topic", "partition", "offset", "timestamp", "attempt", "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorContext:
-    """What the headers of a dead letter say.
+    """The content of a dead letter's headers.
 
     Attributes:
-        topic, partition, offset: where a sink consumed the record first; of a source's record only where it was to go.
-        connector, task: whose it was.
+        topic, partition, offset: where a sink consumed the record first; of a source's record only its destination.
+        connector, task: that gave it up.
         stage: such as VALUE_CONVERTER.
         class_name: the converter's or transformation's, by its Java name where it has one.
-        exception, message, stacktrace: what it raised. No stack trace in a parked record.
+        exception, message, stacktrace: the error. No stack trace in a parked record.
         source_partition, source_offset: where a source read the record; None for sinks.
         omitted: why the value is not in the dead letter, though the record had one; None where it is.
     """
@@ -70,7 +70,7 @@ class ErrorContext:
     omitted: str | None = None
 
     def headers(self) -> list[tuple[str, bytes | None]]:
-        """In Kafka Connect's order. What is not known has no header, but a message that is null has one."""
+        """In Kafka Connect's order. An unknown value has no header, but a null message has one."""
         values = (
             self.topic,
             self.partition,
@@ -94,7 +94,7 @@ class ErrorContext:
 
     @classmethod
     def split(cls, headers: RawHeaders | None) -> tuple[list[tuple[str, bytes | None]], ErrorContext | None]:
-        """The record's own headers, and what the ones behind them say; None when there are none.
+        """The record's own headers, and the content of those behind them; None when there are none.
 
         A record that was dead-lettered twice keeps the headers of the first time as its own.
         """
@@ -122,13 +122,13 @@ class ErrorContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParkedHeaders:
-    """What the headers of a record in a retry topic say, apart from its error.
+    """The headers of a record in a retry topic, apart from its error.
 
     Attributes:
         topic, partition, offset, timestamp: where it was consumed first, and its timestamp there, None without one.
         attempt: how often it was tried and failed; 0 for one that only waits behind another of its key.
         parked: how often it was parked, this time included.
-        due: when it is to be tried again, in ms since the epoch.
+        due: when to try it again, in ms since the epoch.
     """
 
     topic: str
@@ -157,10 +157,10 @@ class ParkedHeaders:
 
     @classmethod
     def split(cls, headers: RawHeaders | None) -> tuple[list[tuple[str, bytes | None]], ParkedHeaders]:
-        """The record's own headers, and what these say.
+        """The record's own headers, and the content of these.
 
         Raises:
-            ValueError: it is not a record that was parked.
+            ValueError: it is not a parked record.
         """
         items = list(headers or ())
         _, said = _last_block(items, RETRY, _RETRY_NAMES)
@@ -186,12 +186,12 @@ def retry_topic(prefix: str, tier: str) -> str:
 
 
 def default_retry_prefix(connector: str) -> str:
-    """What the names of a connector's retry topics begin with, unless it says otherwise."""
+    """The default prefix of a connector's retry topics."""
     return f"connect-retry-{connector}"
 
 
 def _last_block(items: RawHeaders, prefix: str, names: Sequence[str]) -> tuple[int, dict[str, str | None]]:
-    """Where the last headers of these names begin, that follow each other in this order, and what they say."""
+    """The last headers of these names that follow each other in this order: where they begin, and their content."""
     said: dict[str, str | None] = {}
     start, before = len(items), len(names)
     for key, value in reversed(items):

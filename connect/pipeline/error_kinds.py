@@ -1,6 +1,6 @@
-"""What kind of error ended a task or a connector: whether it may pass by itself, told where the error is at hand.
+"""The kind of error that ended a task or a connector: whether it may be transient, decided where the error is at hand.
 
-Only the process in which an error was raised has the error itself; its worker gets words, and this.
+Only the process in which an error was raised has the error itself; its worker gets its text, and its kind.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from connect.settings.providers import ProviderError
 
 
 class ErrorKind(enum.Enum):
-    """What an error says about trying again."""
+    """What an error says about a restart."""
 
     PASSING = "passing"
     """The other side did not answer, or said that it will: a connection, a time-out, a `RetriableError`."""
@@ -54,7 +54,7 @@ _UNREACHABLE: Final = {
 
 
 def kind_of(error: BaseException) -> ErrorKind:
-    """The kind of an error: what it says of itself, else what its cause says, and so on."""
+    """The kind of an error: its own, else that of its cause, and so on."""
     kinds = [kind for each in chain_of(error) if (kind := _own_kind(each)) is not ErrorKind.UNKNOWN]
     if not kinds:
         return ErrorKind.UNKNOWN

@@ -1,4 +1,4 @@
-"""Writes records beside a task's own way: dead letters (KIP-298), and records that are parked to be tried again."""
+"""Writes records to error topics: dead letters (KIP-298), and parked records."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ MakeProducer = Callable[[Callable[[DeliveryError, object], None]], BatchProducer
 
 
 class ErrorTopics:
-    """A producer that is made with the first record. Called from the task's thread.
+    """A producer that is created with the first record. For the task's thread.
 
-    Nothing that `send` took is durable before `settle` has returned (P1).
+    Nothing that `send` accepted is durable before `settle` has returned (P1).
 
     Args:
         make_producer: see `MakeProducer`.
         keep_going: called while waiting for brokers; raises to end the wait.
-        refused: told of each record that is not taken.
+        refused: called with each refused record.
     """
 
     def __init__(
@@ -47,10 +47,10 @@ class ErrorTopics:
         self._unsettled = False
 
     def send(self, topic: str, letter: EncodedRecord, partition: int | None = None) -> None:
-        """Hand a record over; waits while too much is under way. Without a partition it goes by its key, as in Java.
+        """Send a record; waits while too much is unacknowledged. Without a partition it goes by its key, as in Java.
 
         Raises:
-            ConnectError: this one, or one before, cannot be written.
+            ConnectError: this one, or an earlier one, cannot be written.
         """
         if self._producer is None:
             self._producer = self._make_producer(self._refused)
@@ -74,14 +74,14 @@ class ErrorTopics:
             self._keep_going()
 
     def settled(self, seconds: float) -> bool:
-        """Wait this long until everything is acknowledged, and say whether it is. Raises as `send` does."""
+        """Wait this long until everything is acknowledged, and return whether it is. Raises as `send` does."""
         if self._producer is not None and self._unsettled:
             self._unsettled = not self._producer.drain(seconds)
             self._producer.acknowledged()
         return not self._unsettled
 
     def close(self) -> None:
-        """Wait a moment for what is under way, then forget it."""
+        """Wait a moment for unacknowledged records, then drop them."""
         if self._producer is None:
             return
         try:
@@ -96,7 +96,7 @@ class ErrorTopics:
 
 
 class UnwrittenError(ConnectError):
-    """A dead letter, or a record to be parked, that Kafka does not take: nothing may be committed behind it."""
+    """A dead letter, or a record to be parked, that Kafka refuses: nothing behind it may be committed."""
 
     def __init__(self, error: DeliveryError) -> None:
         advice = {
@@ -110,15 +110,15 @@ class UnwrittenError(ConnectError):
 
 
 class DeadLetterQueue:
-    """Writes what the error policy gives up. Called from the task's thread.
+    """Writes what the error policy gives up. For the task's thread.
 
     Args:
         settings: see there.
         connector, task: for the headers.
         topics: writes.
         counts: counts what is written.
-        encode: makes bytes of a record that the task made itself, or of which the raw bytes are not held any more.
-        retry_topics: records from these were parked, and are dead letters of where they came from first.
+        encode: makes bytes of a record that the task made itself, or whose raw bytes are no longer kept.
+        retry_topics: records from these were parked, and are dead letters of their first topics.
     """
 
     def __init__(
@@ -140,7 +140,7 @@ class DeadLetterQueue:
         self._retry_topics = retry_topics
 
     def write(self, failure: Failure) -> None:
-        """Hand a record over; it is durable when the topics have settled. Raises ConnectError."""
+        """Send a record; it is durable when the topics have settled. Raises ConnectError."""
         source = self._original(failure)
         context = context_of(failure, self._connector, self._task, source) if self._settings.context else None
         self._counts.dead_letters += 1
@@ -155,5 +155,5 @@ class DeadLetterQueue:
 
 
 def new_topic(settings: DeadLetterSettings) -> NewTopic:
-    """The dead letter topic as it is to be made."""
+    """The definition of the dead letter topic."""
     return NewTopic(settings.topic, settings.partitions, settings.replication, {})

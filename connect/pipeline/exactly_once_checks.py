@@ -1,6 +1,6 @@
-"""Whether a source connector can deliver exactly once, as far as it is asked to (KIP-618).
+"""Whether a source connector can deliver exactly once, if required (KIP-618).
 
-What is wrong is said in Kafka Connect's words: tools look for them.
+Errors have Kafka Connect's words: tools look for them.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ _SUPPORT, _BOUNDARY = "exactly.once.support", "transaction.boundary"
 def check_exactly_once(
     found: Findings, connector: type[Any], worker: Mapping[str, str], config: Mapping[str, str]
 ) -> None:
-    """Find what speaks against `exactly.once.support=required` and `transaction.boundary=connector`.
+    """Find errors of `exactly.once.support=required` and `transaction.boundary=connector`.
 
     Args:
-        found: takes the findings.
-        connector: the source connector's class. It is asked on an instance of its own, and only where it has to be.
+        found: collects the findings.
+        connector: the source connector's class. It is called on an instance of its own, and only if needed.
         worker: its configuration.
         config: the connector's.
     """

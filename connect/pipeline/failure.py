@@ -1,4 +1,4 @@
-"""A record that failed: where in the pipeline, at what, with which error; and what Kafka Connect calls all that."""
+"""A failed record: where in the pipeline, in which class, with which error; and Kafka Connect's names for these."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Stage(enum.Enum):
 
     @property
     def words(self) -> str:
-        """The stage as a message says it."""
+        """The stage in messages."""
         return self.value.lower().replace("_", " ")
 
 
@@ -33,11 +33,12 @@ class Failure:
 
     Attributes:
         stage: where in the pipeline.
-        operation: the class that failed, as a message says it.
-        error: what it raised.
-        record: as that class was given it.
-        batch: the record as a batch of its own, which leads back to what was consumed or polled; None where the record
-            is nobody's: made by the task itself.
+        operation: the class that failed, for messages.
+        error: that it raised.
+        record: the input of that class.
+        batch: the record as a batch of its own, which leads back to what was consumed or polled; None for a record that
+            the
+            task made itself.
         class_name: the class by its Java name, if it has one.
     """
 
@@ -60,7 +61,7 @@ _OURS: Final = ("connect.", "connectors.", "transforms.")
 
 
 def exception_name(error: BaseException) -> str:
-    """What a dead letter calls an exception: by Java's name if it is one of the runtime's, else by Python's."""
+    """The name of an exception in a dead letter: Java's if it is one of the runtime's, else Python's."""
     for cls in type(error).__mro__:
         if cls in _EXCEPTIONS:
             return _EXCEPTIONS[cls]

@@ -1,4 +1,4 @@
-"""What validation found out about a connector's configuration: plain data, in the shape of Kafka's REST API.
+"""The validation of a connector's configuration: plain data, in the shape of Kafka's REST API.
 
 https://kafka.apache.org/documentation/#connect_rest, PUT /connector-plugins/{plugin}/config/validate (KIP-26, KIP-769)
 """
@@ -21,7 +21,7 @@ Remark = tuple[str, str]
 
 
 class KeyDefinition(msgspec.Struct):
-    """What may be written under a key, as a form shows it. `order` is the place in the group, -1 without a group."""
+    """The definition of a key for a form. `order` is the position in the group, -1 without a group."""
 
     name: str
     type: str
@@ -37,7 +37,7 @@ class KeyDefinition(msgspec.Struct):
 
 
 class KeyValue(msgspec.Struct):
-    """What is written under a key, and what is wrong with it. A secret's value is `[hidden]`."""
+    """The value of a key, and its errors. A secret's value is `[hidden]`."""
 
     name: str
     value: str | None = None
@@ -47,14 +47,14 @@ class KeyValue(msgspec.Struct):
 
 
 class Entry(msgspec.Struct):
-    """One key. There is no definition of a key that only an error speaks of."""
+    """One key. A key that only an error mentions has no definition."""
 
     definition: KeyDefinition | None
     value: KeyValue
 
 
 class Validation(msgspec.Struct):
-    """All about one configuration.
+    """The validation of one configuration.
 
     Attributes:
         connector_class: as the user wrote it.
@@ -62,9 +62,9 @@ class Validation(msgspec.Struct):
         entries: the keys that the runtime, the connector, its converters, transformations and predicates know, and
             those at fault.
         warnings: keys of the connector that are probably a mistake, or have no effect.
-        said_at_start: which keys among them the connector's start says in the log, too: others' that do nothing here.
+        said_at_start: those of them that the connector's start logs, too: keys of other projects that do nothing here.
         worker_errors: keys of the worker without which this connector cannot run: its converters, its clients. Every
-            connector that takes them finds the same.
+            connector that uses them finds the same.
         worker_warnings: as warnings.
     """
 
@@ -83,7 +83,7 @@ class Validation(msgspec.Struct):
 
     @property
     def error_count(self) -> int:
-        """How many errors the connector's own keys have."""
+        """The number of errors of the connector's own keys."""
         return sum(len(entry.value.errors) for entry in self.entries)
 
     @property
@@ -98,7 +98,7 @@ class Validation(msgspec.Struct):
 
 
 class Findings:
-    """Collects what is found, key by key.
+    """Collects findings, key by key.
 
     Args:
         config: the configuration that is validated.
@@ -119,11 +119,11 @@ class Findings:
     def declare(
         self, definition: Definition, values: Iterable[ConfigValue], prefix: str = "", group: str | None = None
     ) -> None:
-        """Add settings, and what is known of their values. A key that is there already keeps its definition.
+        """Add settings, and the validation of their values. An existing key keeps its definition.
 
         Args:
             prefix: goes before the names of settings and values.
-            group: in place of the settings' own.
+            group: instead of the settings' own.
         """
         for setting in definition:
             key = prefix + setting.name
@@ -144,7 +144,7 @@ class Findings:
             self._merge(prefix + name, value, prefix + definition.written_as(name, own))
 
     def error(self, key: str, message: str) -> None:
-        """Something is wrong with a key."""
+        """A key is wrong."""
         errors = self._entry(key).value.errors
         if message not in errors:
             errors.append(message)
@@ -154,7 +154,7 @@ class Findings:
         self._warnings[key, message] = None
 
     def worker_error(self, key: str, message: str) -> None:
-        """Something is wrong with a key of the worker."""
+        """A key of the worker is wrong."""
         self._worker_errors[key, message] = None
 
     def worker_warning(self, key: str, message: str) -> None:
@@ -227,7 +227,7 @@ class Findings:
 
 
 def definitions(*declared: Definition) -> list[KeyDefinition]:
-    """What may be written, for all of these settings in order. A key that several have is the first one's."""
+    """The definitions of all these settings in order. The first one of a key counts."""
     found = Findings({}, ())
     for definition in declared:
         found.declare(definition, ())
@@ -237,7 +237,7 @@ def definitions(*declared: Definition) -> list[KeyDefinition]:
 
 
 def _other_passwords(definition: Definition) -> list[Setting[Any]]:
-    """What others call the definition's passwords."""
+    """Other projects' names of the definition's passwords."""
     named = ((name, definition[alias.key]) for name, alias in definition.others.aliases.items())
     return [
         Setting(name, Kind.PASSWORD, None, f"Another name of {setting.name}.", Importance.LOW)

@@ -1,10 +1,10 @@
 """Which records of a key wait in retry topics, so that those behind them wait too: `errors.retry.topics.keep.order`.
 
-Pure. For each topic, partition and key of a task it holds the offsets of the records that wait, by where they were
-consumed first. What is in the retry topics gives it again after a crash, so it is nowhere stored.
+No I/O. For each topic, partition and key of a task it holds the offsets of the records that wait, by where they were
+consumed first. The retry topics contain all of it after a crash, so it is not stored.
 
 A record may be in the retry topics more than once: parked, and then parked again before the offset of the first time
-was committed. Only the one that was parked last counts; each is told by how often it was parked.
+was committed. Only the last one counts; the number of times that it was parked identifies it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _LONGEST_KEY: Final = 32
 
 
 class Turn(enum.Enum):
-    """What is to be done with a record that was consumed."""
+    """What to do with a consumed record."""
 
     GO = "let through"
     """It is the first of its key: let it through."""
@@ -32,7 +32,7 @@ class Turn(enum.Enum):
 
 
 class KeyOrder:
-    """The records that wait, by key. Called from the task's thread."""
+    """The waiting records, by key. For the task's thread."""
 
     def __init__(self) -> None:
         self._waiting: dict[TopicPartition, dict[bytes, dict[int, int]]] = {}  # offsets, with how often parked
@@ -42,7 +42,7 @@ class KeyOrder:
         self._count = 0
 
     def __len__(self) -> int:
-        """How many records wait."""
+        """The number of waiting records."""
         return self._count
 
     # What is known at the beginning.
@@ -61,7 +61,7 @@ class KeyOrder:
         offsets[parked.offset] = max(parked.parked, offsets.get(parked.offset, 0))
 
     def forget(self, number: int) -> None:
-        """Partitions of this number are not ours any more, or are learnt again."""
+        """Partitions of this number are no longer assigned, or are learned again."""
         for partition in [each for each in self._waiting if each.partition == number]:
             self._count -= sum(map(len, self._waiting.pop(partition).values()))
         for table in (self._let_through, self._failed):
@@ -73,7 +73,7 @@ class KeyOrder:
     # One batch after another: a turn for each of its records, in order; what failed; and then that it was taken.
 
     def consumed(self, partition: TopicPartition, offset: int, key: bytes | None) -> Turn:
-        """The turn of a record from one of the sink's own topics."""
+        """What to do with a record from one of the sink's own topics."""
         self._passed[partition] = offset + 1
         if key is None:
             return Turn.GO
@@ -84,7 +84,7 @@ class KeyOrder:
         return self._turn(partition, short, offset, waiting)
 
     def due(self, parked: ParkedHeaders, key: bytes | None) -> Turn:
-        """The turn of a record from a retry topic."""
+        """What to do with a record from a retry topic."""
         if key is None:
             return Turn.GO
         partition, short = TopicPartition(parked.topic, parked.partition), _short(key)
@@ -113,7 +113,7 @@ class KeyOrder:
             self._let_through.get(at, set()).discard(parked.offset)
 
     def given_up(self, key: bytes | None, topic: str, partition: int, offset: int) -> None:
-        """A record of the batch is tried no more: others of its key need not wait for it."""
+        """A record of the batch was given up: others of its key need not wait for it."""
         if key is not None:
             at = (TopicPartition(topic, partition), _short(key))
             self._let_through.get(at, set()).discard(offset)
@@ -128,7 +128,7 @@ class KeyOrder:
         return key is not None and self._failed.get((partition, _short(key)), offset) < offset
 
     def taken(self) -> None:
-        """The batch is through."""
+        """The batch is finished."""
         for at, offsets in self._let_through.items():
             self._done(*at, offsets)
         self._let_through.clear()
@@ -151,5 +151,5 @@ class KeyOrder:
 
 
 def _short(key: bytes) -> bytes:
-    """A key, or what stands for a long one: two that fall together only wait for each other."""
+    """A key, or a hash of a long one: two with the same hash merely wait for each other."""
     return key if len(key) <= _LONGEST_KEY else blake2b(key, digest_size=_LONGEST_KEY).digest()

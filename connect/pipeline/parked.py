@@ -1,7 +1,7 @@
-"""Records that failed and wait in a retry topic to be tried again: how they are written, and read back.
+"""Records that failed and wait in a retry topic: how they are written, and read back.
 
 A parked record has the bytes that it had where it was consumed first. When it is due it goes through the same chain
-with the topic, partition, timestamp and headers that it had there; offsets are committed where it was parked. Pure:
+with the topic, partition, timestamp and headers that it had there; offsets are committed where it was parked. No I/O:
 `connect.delivery.retry_topics` writes, and `connect.delivery.retrying_consumer` waits.
 
 The idea: https://www.uber.com/blog/reliable-reprocessing/
@@ -31,10 +31,10 @@ class Tier:
 
 @dataclass(frozen=True, slots=True)
 class RetrySettings:
-    """The keys errors.retry.topics* of a sink, with one tier at least.
+    """The keys errors.retry.topics* of a sink, with at least one tier.
 
     Attributes:
-        tiers: in the order in which a record goes through them.
+        tiers: in the order in which a record passes them.
         partitions: None for as many as the sink's topics have.
         replication: -1 leaves it to the broker.
         keep_order: whether records of a key that waits wait behind it.
@@ -66,7 +66,7 @@ class RetrySettings:
         return tuple(tier.topic for tier in self.tiers)
 
     def after(self, failed: int) -> Tier | None:
-        """The tier for a record that has failed so often; None when it is given up."""
+        """The tier for a record that has failed this often; None when it is given up."""
         return self.tiers[failed - 1] if failed <= len(self.tiers) else None
 
     def behind(self, topic: str) -> Tier:
@@ -76,12 +76,12 @@ class RetrySettings:
 
 
 def parked(source: Original, error: ErrorContext, wait_ms: int, now_ms: int, *, failed: bool) -> EncodedRecord:
-    """A record as it is written to a retry topic.
+    """A record in the form of a retry topic.
 
     Args:
         source: as it was consumed first.
-        error: what happened; its stack trace is left out.
-        wait_ms: how long it is to wait.
+        error: without its stack trace.
+        wait_ms: how long it waits.
         now_ms: since the epoch.
         failed: whether it was tried; else it only waits behind another of its key.
     """
@@ -100,10 +100,10 @@ def parked(source: Original, error: ErrorContext, wait_ms: int, now_ms: int, *, 
 
 
 def place_of(batch: SinkBatch, row: int) -> ParkedHeaders:
-    """What the headers of a parked record say; the batch is as it was consumed.
+    """The headers of a parked record; the batch is as it was consumed.
 
     Raises:
-        ConnectError: it is not a record that was parked.
+        ConnectError: it is not a parked record.
     """
     raw: Any = batch.headers[row]
     try:
@@ -117,7 +117,7 @@ def place_of(batch: SinkBatch, row: int) -> ParkedHeaders:
 
 
 def unparked(batch: SinkBatch, rows: Mapping[int, ParkedHeaders]) -> SinkBatch:
-    """The batch with these rows as they were before they were parked; where they were consumed stays theirs."""
+    """The batch with these rows as they were before they were parked; their consumed positions stay."""
     if not rows:
         return batch
 

@@ -1,4 +1,4 @@
-"""What happens to a record that a converter or a transformation cannot take: retry, skip, log, or fail the task.
+"""What happens to a record that a converter or a transformation refuses: retry, skip, log, or fail the task.
 
 `errors.retry.timeout`, `errors.retry.delay.max.ms`, `errors.tolerance`, `errors.log.enable` and
 `errors.log.include.messages` as in Kafka Connect (KIP-298).
@@ -25,7 +25,7 @@ _FIRST_DELAY_S = 0.3
 
 
 class RecordError(ConnectError):
-    """A record that could not be taken, and where. The cause is what the plug-in raised."""
+    """A refused record, and where. The cause is the plug-in's error."""
 
 
 @dataclass(slots=True)
@@ -39,7 +39,7 @@ class ErrorCounts:
         retries: operations that were tried again.
         logged: errors that `errors.log.enable` logged.
         dead_letters: records sent to the dead letter topic.
-        dead_letters_failed: those that it did not take.
+        dead_letters_failed: those that it refused.
         parked: records that were written to a retry topic.
         last_error_ms: when a record was last given up, since the epoch; 0 for never.
     """
@@ -61,14 +61,14 @@ def _whole(batch: Any) -> Any:
 
 @dataclass(slots=True)
 class ErrorPolicy:
-    """One connector's answer to bad records.
+    """One connector's handling of bad records.
 
     Attributes:
         retry_timeout_ms, retry_delay_max_ms, tolerate, log_errors, log_messages: the settings.
-        pause: waits for some seconds; raises when the task is to stop, which ends all retries.
+        pause: waits for some seconds; raises when the task has to stop, which ends all retries.
         counts: see `ErrorCounts`.
-        park: writes a record to be tried again later, if it is not too late for that; else returns False.
-        hold_back: what may go on of a batch of which records were parked; those behind them are parked as well.
+        park: writes a record to a retry topic, unless it has been through all tiers; else returns False.
+        hold_back: the remaining records of a batch after some were parked; those behind them are parked as well.
         dead_letter: writes a record that is given up to the dead letter topic.
     """
 
@@ -97,15 +97,15 @@ class ErrorPolicy:
         )
 
     def attempt(self, run: Callable[[], Any], failed: Exception, give_up: Callable[[Exception], None]) -> Any:
-        """An operation failed on one record: try it again, as often as its retries allow.
+        """An operation failed on one record: retry it, as the settings allow.
 
         Args:
             run: the operation on this record alone.
-            failed: what the operation raised for this record.
+            failed: its error for this record.
             give_up: called with the last error, when there are no retries left.
 
         Returns:
-            what the operation returns; None when the record was given up.
+            the operation's result; None when the record was given up.
         """
         deadline = None if self.retry_timeout_ms < 0 else time.monotonic() + self.retry_timeout_ms / 1000
         retries = 0
@@ -123,9 +123,9 @@ class ErrorPolicy:
                 failed = error
 
     def reject(self, failure: Failure) -> None:
-        """A record cannot be taken: park it, or give it up. Then it is skipped, or the task fails.
+        """A record is refused: park it, or give it up. Then it is skipped, or the task fails.
 
-        As in Kafka Connect a dead letter is written also where errors are not tolerated.
+        As in Kafka Connect a dead letter is also written where errors are not tolerated.
 
         Raises:
             RecordError: errors are not tolerated, or it is not an error of the record.
@@ -161,7 +161,7 @@ class ErrorPolicy:
         log.error("%s%s%s", message, content, then, exc_info=failure.error)
 
     def _delay(self, retries: int) -> float:
-        """Seconds before the next try, after so many."""
+        """Seconds before the next try, after this many."""
         cap = self.retry_delay_max_ms / 1000
         doubled: float = _FIRST_DELAY_S * 2 ** min(retries, 32)
         return doubled if doubled <= cap else cap * random.uniform(0.5, 1.0)  # noqa: S311 - jitter, not a secret

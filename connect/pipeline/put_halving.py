@@ -1,4 +1,4 @@
-"""Finds the record that a put does not take, by halving its batch: `errors.put.tolerance=all`."""
+"""Finds the record that a put refuses, by halving its batch: `errors.put.tolerance=all`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _KEY = "errors.put.tolerance"
 
 
 class Refused(NamedTuple):
-    """A put that is to come again: what is left of the batch, and what the task said."""
+    """A put to repeat: what is left of the batch, and the task's error."""
 
     rest: SinkBatch
     error: RetriableError
@@ -25,7 +25,7 @@ def halves_puts(connector: Mapping[str, str], task: SinkTask) -> bool:
     """Whether puts are halved.
 
     Raises:
-        ConfigError: they are to be, and the task does not say that it can bear it.
+        ConfigError: they should be, and the task does not declare that it supports that.
     """
     if PUT_TOLERANCE.parse(connector)[_KEY] != "all":
         return False
@@ -44,16 +44,16 @@ def put_in_parts(
     give_up: Callable[[SinkBatch, Exception], None],
     go_on: Callable[[SinkBatch], SinkBatch] = lambda part: part,
 ) -> Refused | None:
-    """Put a batch that was not taken as a whole, in halves, in order.
+    """Put a refused batch, in halves, in order.
 
     Args:
-        put: hands over a part.
-        batch: one record at least.
-        give_up: called with each record that is not taken alone, and the error; what it raises ends it all.
-        go_on: what is left of a part when its turn comes.
+        put: puts a part.
+        batch: at least one record.
+        give_up: called with each single record that is refused, and the error; its own errors end everything.
+        go_on: the remaining records of a part when it is its turn.
 
     Returns:
-        None when all was taken or given up.
+        None when everything was accepted or given up.
     """
     parts = deque(_halves(batch))
     while parts:

@@ -1,10 +1,10 @@
-"""Sample records from JSON: what `connect try` and `connect test` run through a chain.
+"""Sample records from JSON: the input of `connect try` and `connect test`.
 
     {"topic": "orders", "key": "k1", "value": {"id": 5}, "headers": {"trace": "abc"}, "timestamp": 1700000000000}
 
 For a sink key, value and headers are bytes: text stands for its UTF-8, `{"base64": "..."}` for any bytes, and other
 JSON for its own text. For a source they are values: any JSON, `{"schema": {...}, "payload": ...}` for a value with a
-schema as JsonConverter writes it, `{"base64": "..."}` for bytes. What `kcat -J` prints is taken as well.
+schema as JsonConverter writes it, `{"base64": "..."}` for bytes. The output of `kcat -J` is accepted as well.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MOMENT: Final = 1_767_225_600_000
 
 
 class SampleError(ConnectError):
-    """A sample is not of the right form. `field` is where: "value", or empty for the whole."""
+    """The form of a sample is wrong. `field` says where: "value", or empty for the whole."""
 
     def __init__(self, field: str, message: str) -> None:
         super().__init__(f"{field}: {message}" if field else message)
@@ -43,16 +43,16 @@ class SampleError(ConnectError):
 
 
 def sample(kind: Kind, written: Any, topic: str, offset: int = 0) -> Record:
-    """A record from what was written.
+    """A record from its written form.
 
     Args:
         kind: of the connector.
         written: parsed JSON, an object.
-        topic: unless the sample says another.
+        topic: the default.
         offset: likewise.
 
     Raises:
-        SampleError: it is not of the right form.
+        SampleError: the form is wrong.
     """
     fields = _fields(written)
     name = fields.get("topic") or topic
@@ -99,7 +99,7 @@ def consumed(
     headers: Sequence[tuple[str, bytes | None]] | None,
     timestamp_type: str = "CreateTime",
 ) -> SinkRecord:
-    """A record as it lies in Kafka: what a sink's chain begins with."""
+    """A record as stored in Kafka: the input of a sink's chain."""
     raw: Any = list(headers) if headers else None
     return SinkRecord(
         topic, value, OPTIONAL_BYTES, key, OPTIONAL_BYTES, partition, offset, timestamp, timestamp_type, raw

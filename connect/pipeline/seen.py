@@ -1,6 +1,6 @@
-"""A record as it is at one point of the chain, in plain JSON values, and how it differs from what it was before.
+"""A record at one point of the chain, in plain JSON values, and its differences from an earlier point.
 
-What is not JSON's own is written so: bytes `{"text": ...}` where they are UTF-8 and `{"base64": ...}` elsewhere, a
+Values that JSON lacks are written so: bytes `{"text": ...}` where they are UTF-8 and `{"base64": ...}` elsewhere, a
 decimal, a date or a moment as text in ISO 8601.
 """
 
@@ -31,7 +31,7 @@ class Snapshot:
 
     Attributes:
         record: its headers are pairs of key and bytes where they are raw.
-        raw: the parts that are bytes as they lie in Kafka, and not values.
+        raw: the parts that are bytes as stored in Kafka, and not values.
     """
 
     record: Record
@@ -91,12 +91,12 @@ class SeenRecord(msgspec.Struct, omit_defaults=True):
 
 
 class Change(msgspec.Struct):
-    """One place of a record that a step changed. What was, or is, not there is absent.
+    """One change of a step to a record. A missing value is absent.
 
     Attributes:
         path: such as `topic`, `value.address.city`, `value.tags[2]` or `headers.trace`.
         before, after: plain values.
-        before_type, after_type: what the schema says there, such as `INT64?`; absent without a schema.
+        before_type, after_type: the schema's types there, such as `INT64?`; absent without a schema.
     """
 
     path: str
@@ -114,7 +114,7 @@ class Change(msgspec.Struct):
 
 
 def changes(before: Snapshot, after: Snapshot) -> list[Change]:
-    """What differs, in the order topic, partition, timestamp, key, value, headers."""
+    """The differences, in the order topic, partition, timestamp, key, value, headers."""
     found = [
         Change(name, getattr(before.record, name), getattr(after.record, name))
         for name in ("topic", "partition", "timestamp")
@@ -127,7 +127,7 @@ def changes(before: Snapshot, after: Snapshot) -> list[Change]:
 
 
 def plain(value: Any) -> Any:
-    """A value in JSON's own types. What is converted in it is copied."""
+    """A value in JSON's own types. Converted parts are copied."""
     match value:
         case None | bool() | int() | float() | str():
             return value
@@ -183,7 +183,7 @@ def _between(
 
 
 def _differing(path: str, old: Any, new: Any, typed: tuple[Any, Any]) -> Iterator[tuple[str, tuple[Any, Any]]]:
-    """The places at which two plain values differ. `typed` are the values before they were made plain."""
+    """The differing paths of two plain values. `typed` are the values before they were made plain."""
     one, other = typed
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         by_name = {key if isinstance(key, str) else str(plain(key)): key for key in (*one, *other)}
@@ -242,7 +242,7 @@ def _whole(schema: Schema | None) -> str | msgspec.UnsetType:
 
 
 def _types(path: str, schema: Schema | None) -> dict[str, str]:
-    """What a schema says of each place; of a struct its name, of its fields what they are."""
+    """The types of a schema by path; of a struct its name, of its fields their types."""
     if schema is None:
         return {}
     if schema.type is not Type.STRUCT:
@@ -259,7 +259,7 @@ def _below_any(place: str, others: Mapping[str, Any]) -> bool:
 
 
 def _at(root: str, place: str, value: Any) -> Any:
-    """What is at a place that `_types` names; UNSET where there is nothing."""
+    """The value at a path of `_types`; UNSET where there is none."""
     rest = place[len(root) :]
     while rest:
         if not isinstance(value, dict):

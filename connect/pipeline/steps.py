@@ -74,7 +74,7 @@ class Encode(_Converting[Converter]):
 
 
 class DecodeHeaders(_Converting[HeaderConverter]):
-    """Bytes of headers -> `Headers`. A converter that never fails is asked only when somebody looks."""
+    """Bytes of headers -> `Headers`. A converter that never fails is called only when headers are used."""
 
     def __init__(self, converter: HeaderConverter) -> None:
         super().__init__(converter, Stage.HEADER_CONVERTER)
@@ -124,7 +124,7 @@ class EncodeHeaders(_Converting[HeaderConverter]):
 
 
 class Transform:
-    """A transformation, for the records that its predicate chooses. `alias` is what its connector calls it."""
+    """A transformation, for the records that its predicate selects. `alias` is its name in the configuration."""
 
     stage = Stage.TRANSFORMATION
 
@@ -168,6 +168,6 @@ class Transform:
 
 
 def _in_order(some: B, others: B) -> B:
-    """Two parts of one batch put together again; some rows may have been dropped from the first."""
+    """Two parts of one batch merged again; some rows may have been dropped from the first."""
     index = {row: index for index, row in enumerate(sorted([*some.rows, *others.rows]))}
     return type(some).interleave([([index[row] for row in part.rows], part) for part in (some, others)])

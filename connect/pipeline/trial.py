@@ -1,7 +1,8 @@
-"""Runs single records through a chain step by step and says what each step made of them. Nothing else happens.
+"""Runs single records through a chain step by step and records the result of each. Nothing else happens.
 
-No record goes anywhere, no offset moves, nothing is tried again. The converters, transformations and predicates of the
-chain are plug-in code and run in the process that calls this: a command's own, never a worker's.
+No record is written, no offset moves, nothing is retried. The converters, transformations and predicates of the chain
+are
+plug-in code and run in the process that calls this: a command's own, never a worker's.
 """
 
 from __future__ import annotations
@@ -31,14 +32,14 @@ _PARTS: Mapping[Stage, Part] = {
 
 
 class StepFailure(msgspec.Struct):
-    """What a step raised.
+    """A step's error.
 
     Attributes:
-        stage: where, in Kafka Connect's words.
+        stage: in Kafka Connect's words.
         class_name: of the error, with its module.
-        reported_as: what a dead letter calls it: by Java's name if it is one of the runtime's.
+        reported_as: its name in a dead letter: Java's if it is one of the runtime's.
         message: of the error, on one line, without secrets.
-        advice: what would become of the record, and what to do.
+        advice: what would happen to the record, and what to do.
         trace: the traceback, without secrets.
     """
 
@@ -52,15 +53,15 @@ class StepFailure(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """What one step did to one record.
+    """The result of one step for one record.
 
     Attributes:
-        stage: which kind of step.
-        operation: the class that did it.
-        alias: of a transformation, what its connector calls it.
-        verdict: "passed by" says that its predicate did not choose the record.
+        stage: the kind of step.
+        operation: the class.
+        alias: of a transformation, its name in the configuration.
+        verdict: "passed by" means that its predicate did not select the record.
         after: the record then; None when it was dropped, or the step failed.
-        changes: what differs from before.
+        changes: the differences from before.
     """
 
     stage: Stage
@@ -79,7 +80,7 @@ class StepResult:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one record."""
+    """The outcome of one record."""
 
     before: Snapshot
     steps: Sequence[StepResult] = field(default_factory=list)
@@ -96,7 +97,7 @@ class Outcome:
         return self.steps[-1].after if self.steps else self.before
 
     def plain(self) -> dict[str, Any]:
-        """For programs: `before`, `steps` with what each changed, `verdict`, and `after` unless there is nothing."""
+        """For programs: `before`, `steps` with the changes of each, `verdict`, and `after` unless there is none."""
         found: dict[str, Any] = {
             "verdict": self.verdict,
             "before": msgspec.to_builtins(SeenRecord.of(self.before)),
@@ -108,12 +109,12 @@ class Outcome:
 
 
 class Trial:
-    """Tries records on a chain, one after another, as one task would see them. Called from one thread.
+    """Tries records on a chain, one after another, as one task would see them. For one thread.
 
     Args:
-        chain: of a connector; from now on this trial's alone.
-        dead_letters: the topic that takes what is given up, for advice.
-        retry_topic: the first in which records wait that failed, likewise.
+        chain: of a connector; from now on used by this trial alone.
+        dead_letters: the topic for records that are given up, for advice.
+        retry_topic: the first retry topic, likewise.
     """
 
     def __init__(self, chain: Chain, dead_letters: str | None = None, retry_topic: str | None = None) -> None:
@@ -196,7 +197,7 @@ class Trial:
 
 
 class _Answered(Predicate):
-    """A predicate that remembers what it last said."""
+    """A predicate that remembers its last answer."""
 
     def __init__(self, predicate: Predicate) -> None:
         self._predicate = predicate

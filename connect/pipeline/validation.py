@@ -1,4 +1,4 @@
-"""Finds everything that is wrong with a connector's configuration, at once, before anything starts.
+"""Finds all errors of a connector's configuration at once, before anything starts.
 
 It runs plug-in code (imports, validators, recommenders, a connector's own `validate`), so it belongs into the
 connector's host process, never into the worker's. It does not raise for what a user wrote or a plug-in does.
@@ -51,10 +51,10 @@ def validate(
     *,
     secret_keys: Collection[str] = (),
 ) -> Validation:
-    """Find out about every key of a connector, and the keys of the worker that it depends on.
+    """Validate every key of a connector, and the keys of the worker that it depends on.
 
     Args:
-        plugins: where classes are looked up.
+        plugins: where classes are found.
         worker: its configuration, with variables filled in.
         config: the connector's, likewise.
         secret_keys: keys of the connector whose values came from a config provider: never shown.
@@ -156,7 +156,7 @@ def _check_engine(
 
 
 def _checked(values: Any) -> list[ConfigValue]:
-    """What a plug-in returned, made sure to be what it should be."""
+    """A plug-in's result, checked for its type."""
     checked = []
     for value in values:
         if not isinstance(value, ConfigValue):
@@ -195,7 +195,7 @@ def _check_sink(
 
 @dataclass(frozen=True)
 class _Chain:
-    """Where the classes of a connector's chain are looked up. It runs where the connector does.
+    """Finds the classes of a connector's chain. It runs where the connector does.
 
     Attributes:
         language: of the connector: python or java.
@@ -205,7 +205,7 @@ class _Chain:
     language: str
 
     def find(self, kinds: Iterable[PluginKind], name: str, version: str | None) -> PluginRef:
-        """Raises PluginNotFoundError: nobody has it, or only the other language."""
+        """Raises PluginNotFoundError: it does not exist, or only in the other language."""
         if self.language == "java":
             with suppress(PluginNotFoundError):
                 return self.plugins.find(kinds, name, version, "java")
@@ -308,7 +308,7 @@ def _class(
     version: str | None,
     error: Callable[[str], None],
 ) -> tuple[PluginKind, type[Any]] | None:
-    """A plug-in's kind and class; None when there is none, and `error` has heard why."""
+    """A plug-in's kind and class; None when there is none, and `error` was called with the reason."""
     try:
         ref = find(kinds, name.strip(), version)
         return ref.kind, load(ref)
@@ -330,7 +330,7 @@ def _settings(plugin: type[Any], error: Callable[[str], None]) -> Definition:
 
 
 def _check_client(found: Findings, client: ClientKind, worker: Mapping[str, str], config: Mapping[str, str]) -> None:
-    """What is wrong with a client's settings. They are translated again without each wrong one, to find them all."""
+    """The errors of a client's settings. They are translated again without each wrong one, to find them all."""
     worker_left, left = dict(worker), dict(config)
     told: set[str] = set()
     while True:
@@ -364,7 +364,7 @@ def _check_made(
 
 
 def _warn_of_unknown(found: Findings, config: Mapping[str, str]) -> None:
-    """A key that is nearly right is probably a mistake; any other may be meant for somebody else, as in Kafka."""
+    """A key that resembles a known one is probably a mistake; any other may be for another program, as in Kafka."""
     for key in config:
         if key in found.known or key.startswith(_OVERRIDES):
             continue

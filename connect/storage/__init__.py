@@ -1,4 +1,4 @@
-"""Where configurations, offsets and states are kept."""
+"""The stores of configurations, offsets and states."""
 
 from connect.storage.file_offsets import FileOffsetStore
 from connect.storage.offsets import MemoryOffsetStore, OffsetStore, OffsetStoreError

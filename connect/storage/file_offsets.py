@@ -7,8 +7,8 @@ JSON, one entry a line, so that a person can read it and, while no worker runs, 
     ]}
 
 A save writes a new file, syncs it to disk and renames it over the old one, which stays as `<file>.previous`: a crash
-leaves one or the other. A Java worker's file is read and never changed. Our file is then `<file>.connect`, and is the
-one that is used from then on.
+leaves one or the other. A Java worker's file is read and never changed. The new file is then `<file>.connect`, and is
+used from then on.
 """
 
 from __future__ import annotations

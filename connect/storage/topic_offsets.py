@@ -1,8 +1,8 @@
 """Source offsets in a compacted topic, byte for byte as Java's workers keep them.
 
 Two keys can spell the same source partition, with its entries in a different order: a Java task wrote one, a Python
-task the other, and they are in different partitions of the topic. The newest counts, by the timestamp of its record. We
-store an offset under every known spelling, so that each reader finds it.
+task the other, and they are in different partitions of the topic. The newest counts, by the timestamp of its record. An
+offset is stored under every known spelling, so that each reader finds it.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@ A worker writes the states of what it runs, and reads all states. A state from a
 hide a newer one: before a worker writes a state that ends something (a task that stopped), it checks who wrote last.
 
 What this worker writes is visible to it at once, and is read back from the topic later. Older records in the topic must
-not hide it meanwhile, so records of a key are skipped up to the offset of our own last write.
+not hide it meanwhile, so records of a key are skipped up to the offset of this worker's last write.
 
-Besides Java's fields a state may have three of ours, which Java's workers ignore: `stalled`, `waiting` and `restart`.
+Besides Java's fields a state may have three more, which Java's workers ignore: `stalled`, `waiting` and `restart`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Topics in memory: what a source's producer writes to, and what becomes of each record there."""
+"""Topics in memory: the target of a source's producer, with the outcome of each record."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from connect.kafka.writing.produce import Delivery, DeliveryError
 
 
 class Message(NamedTuple):
-    """A record as it lies in Kafka.
+    """A record in Kafka.
 
     Attributes:
-        topic: where.
+        topic: its topic.
         value, key: bytes, or None for null.
         headers: pairs of key and bytes or None.
-        partition: where in the topic.
+        partition: of the topic.
         timestamp: milliseconds since the epoch; None leaves it to the broker.
     """
 
@@ -31,20 +31,20 @@ class Message(NamedTuple):
 
 
 class Refusal(NamedTuple):
-    """Why the broker does not take a record."""
+    """Why the broker refuses a record."""
 
     code: str
     text: str
 
 
 class MemoryBroker:
-    """Takes records, acknowledges them at once or when the test says so, and refuses those that the test names.
+    """Accepts records, acknowledges them at once or when the test says so, and refuses those that the test names.
 
     Attributes:
-        sent: every record that was taken, with its encoded form.
+        sent: every accepted record, with its encoded form.
         holding: whether acknowledgements wait for `allow`.
-        allowed: how many acknowledgements may go out while holding.
-        refusals: what the next records meet.
+        allowed: the number of acknowledgements that may be sent while holding.
+        refusals: of the next records.
     """
 
     def __init__(self) -> None:
@@ -55,7 +55,7 @@ class MemoryBroker:
         self._ends: dict[TopicPartition, int] = {}
 
     def take(self, record: SourceRecord, message: Message) -> int:
-        """Append a record; gives its offset."""
+        """Append a record; returns its offset."""
         partition = TopicPartition(message.topic, message.partition)
         offset = self._ends.get(partition, 0)
         self._ends[partition] = offset + 1
@@ -63,7 +63,7 @@ class MemoryBroker:
         return offset
 
     def may_acknowledge(self) -> bool:
-        """Whether one more acknowledgement may go out; counts it."""
+        """Whether one more acknowledgement may be sent; counts it."""
         if self.holding and not self.allowed:
             return False
         self.allowed = max(0, self.allowed - 1)
@@ -71,7 +71,7 @@ class MemoryBroker:
 
 
 class _Answer:
-    """What confluent-kafka hands to a delivery callback, as error and as message."""
+    """The arguments of a delivery callback of confluent-kafka, as error and as message."""
 
     def __init__(self, topic: str, partition: int, offset: int, refusal: Refusal | None) -> None:
         self._place = topic, partition, offset
@@ -94,11 +94,11 @@ class _Answer:
 
 
 class MemoryProducer:
-    """Stands in for `connect.kafka.writing.produce.BatchProducer`.
+    """Replaces `connect.kafka.writing.produce.BatchProducer`.
 
     Args:
-        broker: where records go.
-        records: the records of a batch that was encoded, before it was.
+        broker: the target.
+        records: the records of an encoded batch, before encoding.
         refused: see `BatchProducer`.
     """
 

@@ -1,4 +1,4 @@
-"""A connector in a test: validated, started, asked for its tasks' configurations and ended, as a worker does it."""
+"""A connector in a test: validated, started, asked for its tasks' configurations and ended, as by a worker."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class Context:
     """See `connect.api.connector.ConnectorContext`.
 
     Attributes:
-        reconfigure: whether the connector asked for its task configurations to be recomputed.
-        error: what it raised from a thread of its own.
+        reconfigure: whether the connector requested new task configurations.
+        error: that it raised on a thread of its own.
     """
 
     def __init__(self, name: str, metrics: PluginMetrics, offsets: MemoryOffsetStore) -> None:
@@ -63,7 +63,7 @@ class ConnectorRun(Generic[C]):
         connector: a class, or an instance that is used again after each `stop`.
         config: as a user writes it; `name`, `connector.class` and `tasks.max` are filled in.
         offsets: of its source partitions.
-        registry: where its metrics go.
+        registry: for its metrics.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class ConnectorRun(Generic[C]):
         return self._given() if isinstance(self._given, type) else self._given
 
     def start(self, *, check: bool = True) -> None:
-        """Validate, unless told not to, and start.
+        """Validate, unless disabled, and start.
 
         Raises:
             ConfigError: for the first setting that is wrong; the others are in its notes.
@@ -134,7 +134,7 @@ class RunningTask(ABC):
 
     @abstractmethod
     def follow(self, timeout: float) -> None:
-        """Let the loop follow what the test wants: a pause, for example."""
+        """Let the loop follow the test: a pause, for example."""
 
     def end(self, timeout: float) -> None:
         """Stop the task. Raises what it raised at the end."""
@@ -145,13 +145,13 @@ class RunningTask(ABC):
             raise self.task.error
 
     def _note_closing(self, kind: object, error: BaseException | None, trace: object) -> None:
-        """Lies at the bottom of the task's exit stack, and hears what closing it raises, which the loop only logs."""
+        """At the bottom of the task's exit stack: receives errors of closing it, which the loop only logs."""
         if error is not None and self.control.stopping and self.task.error is None:
             self.task.error = error
 
 
 class PluginRun(ABC, Generic[C, T, R]):
-    """A connector and its tasks: what runs of sources and of sinks have in common."""
+    """A connector and its tasks: what runs of sources and of sinks share."""
 
     def __init__(
         self, connector: C | type[C], config: Mapping[str, str], offsets: MemoryOffsetStore, timeout: float
@@ -164,7 +164,7 @@ class PluginRun(ABC, Generic[C, T, R]):
     def start(self) -> Self:
         """Validate, start the connector and its tasks, and assign a sink its partitions. `with` does it.
 
-        Raises what a start raises; then all that has started is ended.
+        Raises the errors of a start; then all that has started is ended.
 
         Raises:
             ConfigError: a setting is wrong.
@@ -181,7 +181,8 @@ class PluginRun(ABC, Generic[C, T, R]):
     def stop(self) -> None:
         """End tasks and connector as a worker does: what is durable is committed.
 
-        Raises what `stop`, closing `context.exit_stack`, and a sink's `pre_commit` and `close` raised, which a worker
+        Raises errors of `stop`, of closing `context.exit_stack`, and of a sink's `pre_commit` and `close`, which a
+        worker
         only logs.
         """
         try:
@@ -196,7 +197,7 @@ class PluginRun(ABC, Generic[C, T, R]):
         self._stop_tasks()
 
     def restart(self, config: Mapping[str, str] | None = None) -> None:
-        """Stop, if that is not done, and start again from the stored offsets, or from what a sink's `open` answers.
+        """Stop, if not done, and start again from the stored offsets, or from those that a sink's `open` returns.
 
         Args:
             config: keys to change.
@@ -224,7 +225,7 @@ class PluginRun(ABC, Generic[C, T, R]):
         self._set_paused(True)
 
     def resume(self) -> None:
-        """Go on after `pause`."""
+        """Continue after `pause`."""
         self._set_paused(False)
 
     @property
@@ -245,11 +246,11 @@ class PluginRun(ABC, Generic[C, T, R]):
 
     @property
     def skipped(self) -> int:
-        """How many records the error policy of the running tasks has skipped."""
+        """The number of records that the error policy of the running tasks has skipped."""
         return sum(running.chain.policy.counts.skipped for running in self._tasks)
 
     def metric(self, name: str) -> float:
-        """The value of a counter or gauge that the plug-in keeps, over all labels."""
+        """The value of a counter or gauge of the plug-in, over all labels."""
         return sum(s.value for s in self._registry.snapshot() if s.name == name and isinstance(s.value, int | float))
 
     @abstractmethod
@@ -285,7 +286,7 @@ def converts(config: Mapping[str, str]) -> bool:
 
 
 def decoding_chain(config: Mapping[str, str], pause: Callable[[float], None]) -> Chain:
-    """What lies between topics and a sink task."""
+    """The chain between topics and a sink task."""
     plugins = Plugins.discover()
     steps: list[Step] = []
     if converts(config):
@@ -298,7 +299,7 @@ def decoding_chain(config: Mapping[str, str], pause: Callable[[float], None]) ->
 
 
 def encoding_chain(config: Mapping[str, str], tap: Tap, pause: Callable[[float], None]) -> Chain:
-    """What lies between a source task and topics. The tap sees what comes out of the transformations."""
+    """The chain between a source task and topics. The tap receives the output of the transformations."""
     plugins = Plugins.discover()
     steps: list[Step] = [*transformations(plugins, config), tap]
     if converts(config):
@@ -311,7 +312,7 @@ def encoding_chain(config: Mapping[str, str], tap: Tap, pause: Callable[[float],
 
 
 class Tap:
-    """A step that changes nothing and keeps the batch that went through last."""
+    """A step that changes nothing and keeps the last batch."""
 
     stage = Stage.TRANSFORMATION
     operation = "Tap"

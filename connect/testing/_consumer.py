@@ -15,8 +15,8 @@ class MemoryTopics:
     """Records in topics, and the offsets that the group committed.
 
     Attributes:
-        log: all records, in the order in which they came.
-        committed: for each partition the offset of the record that a new owner begins with.
+        log: all records, in order.
+        committed: for each partition the offset of the record at which a new owner begins.
     """
 
     def __init__(self) -> None:
@@ -25,7 +25,7 @@ class MemoryTopics:
         self._ends: dict[TopicPartition, int] = {}
 
     def append(self, record: SinkRecord) -> SinkRecord:
-        """Append a record; gives it with its offset."""
+        """Append a record; returns it with its offset."""
         partition = TopicPartition(record.topic, record.partition)
         offset = self.end(partition)
         self._ends[partition] = offset + 1
@@ -34,23 +34,23 @@ class MemoryTopics:
         return stored
 
     def end(self, partition: TopicPartition) -> int:
-        """The offset of the record that comes next."""
+        """The offset of the next record."""
         return self._ends.get(partition, 0)
 
 
 class MemoryConsumer:
-    """Stands in for `connect.kafka.reading.consume.BatchConsumer`.
+    """Replaces `connect.kafka.reading.consume.BatchConsumer`.
 
     Args:
-        topics: what it reads.
-        listener: told of partitions that come and go.
+        topics: that it reads.
+        listener: called when partitions are assigned and revoked.
         turn: gives the turn to the test; called at the beginning of each poll.
-        commit: takes what is committed, or raises ConnectError.
-        rows: at most so many records a batch.
+        commit: called with commits, or raises ConnectError.
+        rows: the maximum number of records of a batch.
 
     Attributes:
-        moves: partitions that are to come or go, done in the next poll: (listener's method, partitions).
-        quiet: whether the last poll had nothing to give.
+        moves: assignments and revocations for the next poll: (listener's method, partitions).
+        quiet: whether the last poll had no records.
     """
 
     group = "connect-test"

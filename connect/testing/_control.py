@@ -1,4 +1,4 @@
-"""The worker that a task in a test believes to have: it wants what the test wants."""
+"""The worker of a task in a test: its commands are the test's."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from connect.worker.messages import Message
 
 
 class MemoryControl:
-    """Stands in for `connect.worker.control.Control`.
+    """Replaces `connect.worker.control.Control`.
 
     Args:
         connector: its name.
-        offsets: where source offsets are.
+        offsets: of sources.
         pause: gives the turn to the test.
 
     Attributes:
-        paused, stopping: what the test wants.
-        polled: whether the loop has polled since it waited last.
-        alive: whether the task still holds its lease. One without stores and commits nothing any more.
+        paused, stopping: the test's commands.
+        polled: whether the loop has polled since its last wait.
+        alive: whether the task still holds its lease. Without it nothing is stored or committed any more.
     """
 
     def __init__(self, connector: str, offsets: MemoryOffsetStore, pause: Callable[[], None]) -> None:
@@ -63,10 +63,10 @@ class MemoryControl:
         time.sleep(seconds)
 
     def set_activity(self, what: str) -> None:
-        """Nobody watches for a task that is stuck here but the test itself."""
+        """Nothing supervises a stuck task here but the test itself."""
 
     def send(self, message: Message) -> None:
-        """Progress and the like interest nobody here."""
+        """Progress and the like are not needed here."""
 
     def ask_offsets(self, partitions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any] | None]:
         found = self._offsets.get(self._connector, partitions)

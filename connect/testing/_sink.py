@@ -41,17 +41,17 @@ class SinkRun(PluginRun[SinkConnector, SinkTask, "_Task"]):
             run.commit()
         assert run.committed == {TopicPartition("test", 0): 2}
 
-    Only while one of its methods runs does a task run, so nothing happens behind the test's back. What a plug-in
-    raises comes out of the method that had it run. Nothing waits: a batch that `RetriableError` refused is handed in
-    again at once, offsets are committed and empty batches put only when the test says so (and at the end).
+    A task runs only while one of its methods runs, so nothing happens in the background. Errors of a plug-in are raised
+    by the method that called it. Nothing waits: a batch that `RetriableError` refused is put again at once, offsets are
+    committed and empty batches put only when the test says so (and at the end).
 
     Args:
         connector: a class, or an instance.
-        config: as a user writes it; `topics` is `test` when there is none. Transformations and `errors.*` work; with
+        config: as a user writes it; `topics` is `test` by default. Transformations and `errors.*` work; with
             `key.converter` and `value.converter` what is put is bytes.
-        partitions: of each topic. They are shared out among the tasks.
-        batch_rows: at most so many records in a batch.
-        timeout: how many seconds a call of the plug-in may take.
+        partitions: of each topic. The tasks share them.
+        batch_rows: the maximum number of records of a batch.
+        timeout: of a call of the plug-in, in seconds.
     """
 
     def __init__(
@@ -91,13 +91,14 @@ class SinkRun(PluginRun[SinkConnector, SinkTask, "_Task"]):
         schema: Schema | None = None,
         tries: int = _TRIES,
     ) -> list[SinkRecord]:
-        """Put records into a topic and have the task take them, as one batch if nothing else waits.
+        """Put records into a topic and have the task accept them, as one batch if nothing else waits.
 
         Args:
             items: values, or a `SinkRecord` or `Message` each.
             topic, partition, key, schema: of the values.
-            tries: how often a batch is handed in, while the task raises `RetriableError`. After fewer than a hundred
-                the batch stays refused: see `deliver`.
+            tries: how often a batch is put, while the task raises `RetriableError`. After fewer than a hundred the
+                batch
+                stays refused: see `deliver`.
 
         Returns:
             the records with their offsets.
@@ -115,12 +116,12 @@ class SinkRun(PluginRun[SinkConnector, SinkTask, "_Task"]):
         return stored
 
     def deliver(self, tries: int = _TRIES) -> None:
-        """Have the tasks take what waits. See `put`."""
+        """Have the tasks accept what waits. See `put`."""
         for running in self._tasks:
             running.settle(self._timeout, tries)
 
     def put_nothing(self) -> None:
-        """Put an empty batch, as a worker does every one to five seconds when nothing comes."""
+        """Put an empty batch, as a worker does every one to five seconds without records."""
         for running in self._tasks:
             running.put_nothing(self._timeout)
 
@@ -133,22 +134,22 @@ class SinkRun(PluginRun[SinkConnector, SinkTask, "_Task"]):
     # Partitions.
 
     def assign(self, *partitions: TopicPartition, task: int = 0) -> None:
-        """Give partitions to a task."""
+        """Assign partitions to a task."""
         self._tasks[task].move("assigned", list(partitions), self._timeout)
 
     def revoke(self, *partitions: TopicPartition) -> None:
-        """Take partitions away from their tasks, which may commit before."""
+        """Revoke partitions from their tasks, which may commit before."""
         self._take_away("revoked", partitions)
 
     def lose(self, *partitions: TopicPartition) -> None:
-        """Take partitions away that somebody else owns already: nothing can be committed."""
+        """Take partitions away that another member already owns: nothing can be committed."""
         self._take_away("lost", partitions)
 
     # What there is to look at.
 
     @property
     def committed(self) -> dict[TopicPartition, int]:
-        """For each partition the offset after the last record that is committed."""
+        """For each partition the offset after the last committed record."""
         return dict(self._topics.committed)
 
     # Inside.
@@ -236,7 +237,7 @@ class _Task(RunningTask):
         self.task.empty = False
 
     def move(self, how: str, partitions: list[TopicPartition], timeout: float) -> None:
-        """Have partitions come or go."""
+        """Assign or revoke partitions."""
         self.consumer.moves.append((how, partitions))
         self.settle(timeout, 1)
 
@@ -254,7 +255,7 @@ class _Task(RunningTask):
 
 
 class _Context(SinkContext):
-    """A run has no clock: how long the task wants to wait is nothing to it."""
+    """A run has no clock: the task's waits are ignored."""
 
     def timeout(self, milliseconds: int) -> None: ...
 
@@ -270,13 +271,13 @@ class _Reporter(PolicyReporter):
 
 
 class _Watched(SinkTask):
-    """The task, as the loop sees it: notes what happens, and gives the turn to the test before a batch comes again.
+    """The task, seen by the loop: records its calls, and gives the turn to the test before a batch is repeated.
 
     Attributes:
-        refused: the RetriableError of the last `put`, None when it went well.
-        tries: how many puts there were since `settle` began.
+        refused: the RetriableError of the last `put`, None when it succeeded.
+        tries: the number of puts since `settle` began.
         empty: whether the test wants an empty batch put.
-        error: what the task raised first when it was already ending.
+        error: the first error that the task raised when it was already ending.
     """
 
     delivery: SinkDelivery

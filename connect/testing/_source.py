@@ -41,16 +41,17 @@ class SourceRun(PluginRun[SourceConnector, SourceTask, "_Task"]):
             run.poll_until(2)
             assert [record.value for record in run.records] == ["a", "b"]
 
-    Only while one of its methods runs does a task run, so nothing happens behind the test's back. What a plug-in
-    raises comes out of the method that had it run. Records are acknowledged at once unless `hold` says otherwise, and
-    offsets are stored as soon as that is allowed.
+    A task runs only while one of its methods runs, so nothing happens in the background. Errors of a plug-in are raised
+    by the method that called it. Records are acknowledged at once unless `hold` says otherwise, and offsets are stored
+    as
+    soon as that is allowed.
 
     Args:
         connector: a class, or an instance.
         config: as a user writes it: transformations and `errors.*` work; with `key.converter` and `value.converter`
             records are also encoded, see `messages`.
-        offsets: pairs of source partition and offset that are stored already.
-        timeout: how many seconds a call of the plug-in, or `poll_until`, may take.
+        offsets: pairs of source partition and offset that are already stored.
+        timeout: of a call of the plug-in, or `poll_until`, in seconds.
     """
 
     def __init__(
@@ -67,17 +68,17 @@ class SourceRun(PluginRun[SourceConnector, SourceTask, "_Task"]):
         self._offsets.set(self._run.name, list(offsets))
 
     def reconfigure(self) -> None:
-        """Ask the connector for task configurations again, and run those. See `reconfiguration_requested`."""
+        """Request task configurations from the connector again, and run those. See `reconfiguration_requested`."""
         self._stop_tasks()
         self._start_tasks()
 
     # Reading.
 
     def poll_until(self, count: int) -> list[SourceRecord]:
-        """Poll until there are so many `records`, and give them.
+        """Poll until there are this many `records`, and return them.
 
         Raises:
-            AssertionError: they did not come in time.
+            AssertionError: they did not arrive in time.
         """
         deadline = time.monotonic() + self._timeout
         while len(self._broker.sent) < count:
@@ -91,7 +92,7 @@ class SourceRun(PluginRun[SourceConnector, SourceTask, "_Task"]):
         return self.records
 
     def poll_all(self) -> list[SourceRecord]:
-        """Poll until every task has nothing more for now, and give all `records`.
+        """Poll until no task has more for now, and return all `records`.
 
         Raises:
             RetriableError: a task raised it a hundred times in a row.
@@ -103,13 +104,13 @@ class SourceRun(PluginRun[SourceConnector, SourceTask, "_Task"]):
         return self.records
 
     def poll(self) -> list[SourceRecord]:
-        """Poll each task once. Gives the records that this brought."""
+        """Poll each task once. Returns the new records."""
         before = len(self._broker.sent)
         self._poll_each()
         return self.records[before:]
 
     def begin_poll(self) -> None:
-        """Have each task enter its poll and wait there, for a test of what ends it: `stop`, for example."""
+        """Have each task enter its poll and wait there, for a test of its end: `stop`, for example."""
         for running in self._tasks:
             running.begin_poll(self._timeout)
 
@@ -117,12 +118,12 @@ class SourceRun(PluginRun[SourceConnector, SourceTask, "_Task"]):
 
     @property
     def records(self) -> list[SourceRecord]:
-        """Every record that the broker took, in order, with what transformations made of it."""
+        """Every record that the broker accepted, in order, as transformations left it."""
         return [record for record, _ in self._broker.sent]
 
     @property
     def messages(self) -> list[Message]:
-        """The same as they lie in Kafka, in bytes.
+        """The same as stored in Kafka, in bytes.
 
         Raises:
             ConnectError: the configuration names no converters.
@@ -137,14 +138,14 @@ class SourceRun(PluginRun[SourceConnector, SourceTask, "_Task"]):
         return list(self._offsets.all(self._run.name))
 
     def hold(self) -> None:
-        """From now on the broker takes records but does not acknowledge them before `acknowledge`."""
+        """From now on the broker accepts records but does not acknowledge them before `acknowledge`."""
         self._broker.holding = True
 
     def acknowledge(self, count: int | None = None) -> None:
         """Acknowledge held records, the oldest first, and store the offsets that this allows.
 
         Args:
-            count: how many; None all of them, and what comes from now on at once.
+            count: how many; None all of them, and later ones at once.
         """
         self._broker.holding = count is not None
         self._broker.allowed = count or 0
@@ -165,12 +166,12 @@ class SourceRun(PluginRun[SourceConnector, SourceTask, "_Task"]):
 
     @property
     def reconfiguration_requested(self) -> bool:
-        """Whether the connector asked for its task configurations to be recomputed."""
+        """Whether the connector requested new task configurations."""
         return self._run.context.reconfigure
 
     @property
     def polled(self) -> list[SourceBatch]:
-        """What each poll of the running tasks brought, before transformations; empty ones left out."""
+        """The results of each poll of the running tasks, before transformations; empty ones left out."""
         return [batch for running in self._tasks for batch in running.task.batches]
 
     # Inside.
@@ -225,7 +226,7 @@ class _Task(RunningTask):
         )
 
     def poll(self, timeout: float) -> None:
-        """Let the task poll once, send what comes, and store what is acknowledged."""
+        """Let the task poll once, send the records, and store what is acknowledged."""
         self._want_poll()
         self.turns.take(timeout)
 
@@ -255,7 +256,7 @@ class _Task(RunningTask):
         return AcknowledgedOutput(source, producer, self.control.store_offsets, interval=0)
 
     def _records(self, encoded: SourceBatch) -> Sequence[SourceRecord]:
-        """The records that an encoded batch is made of: what transformations gave, without what encoding dropped."""
+        """The records of an encoded batch: the output of transformations, without what encoding dropped."""
         if not len(encoded):
             return []
         kept = set(encoded.rows)
@@ -264,15 +265,15 @@ class _Task(RunningTask):
 
 
 class _Watched(SourceTask):
-    """The task, as the loop sees it: gives the turn to the test before each poll, and notes what happens.
+    """The task, seen by the loop: gives the turn to the test before each poll, and records its calls.
 
     Attributes:
-        polls: how many polls the test wants; without one the loop is told that there is nothing.
-        entered: set while and after the plug-in's `poll` runs.
-        more: whether the last poll brought something, or is to be repeated.
-        refused, refusals: the RetriableError of the last poll, and how many there were in a row.
-        batches: what came.
-        error: what `stop` raised.
+        polls: the number of polls that the test wants; otherwise the loop gets no records.
+        entered: set during and after the plug-in's `poll`.
+        more: whether the last poll had records, or should be repeated.
+        refused, refusals: the RetriableError of the last poll, and their number in a row.
+        batches: of all polls.
+        error: of `stop`.
     """
 
     def __init__(self, plugin: SourceTask, control: MemoryControl) -> None:
@@ -327,7 +328,7 @@ class _Watched(SourceTask):
 
 
 class _WatchedTeller(_Watched):
-    """A task that tells its upstream what is durable."""
+    """A task with `commit` or `commit_record`."""
 
     def commit(self) -> None:
         self.plugin.commit()

@@ -1,6 +1,6 @@
-"""Runs a task's loop in a thread of its own, but never at the same time as the test: the two take turns.
+"""Runs a task's loop on a thread of its own, but never at the same time as the test: the two take turns.
 
-So a test is deterministic, and what the task raises is raised in the test.
+So a test is deterministic, and the task's errors are raised in the test.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 
 class Blocked(AssertionError):
-    """A call of the plug-in did not come back in time."""
+    """A call of the plug-in did not return in time."""
 
 
 class Turns:
@@ -43,7 +43,7 @@ class Turns:
                 self._thread.start()
 
     def back(self, timeout: float) -> bool:
-        """Wait until the turn is over. False when it is not, after so many seconds. Raises what the thread raised."""
+        """Wait until the turn is over. False when it is not, after this many seconds. Raises the thread's error."""
         if self._running:
             if not self._back.acquire(timeout=timeout):
                 return False
@@ -57,7 +57,7 @@ class Turns:
         """One turn of the thread.
 
         Raises:
-            Blocked: it did not come back within this many seconds.
+            Blocked: it did not return within this many seconds.
             RuntimeError: the thread has ended before.
         """
         if self.ended and not self._running:

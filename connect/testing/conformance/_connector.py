@@ -1,4 +1,4 @@
-"""What holds for source and sink connectors alike."""
+"""Checks of source and sink connectors alike."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ConnectorConformance(PluginConformance):
 
     Attributes:
         connector: the class under test.
-        stop_within: how many seconds a task may take to end: `task.shutdown.graceful.timeout.ms`.
+        stop_within: seconds that a task may take to end: `task.shutdown.graceful.timeout.ms`.
     """
 
     connector: ClassVar[type[Any]]
@@ -39,7 +39,7 @@ class ConnectorConformance(PluginConformance):
         raise NotImplementedError
 
     def exercise(self, config: Mapping[str, str]) -> list[Any]:
-        """Start with this configuration, move something, stop. Gives the plug-ins' instances."""
+        """Start with this configuration, move something, stop. Returns the plug-ins' instances."""
         raise NotImplementedError
 
     def plugin(self) -> type[Plugin]:
@@ -139,7 +139,7 @@ class _Lines(logging.Handler):
 
 @contextmanager
 def _log() -> Iterator[list[str]]:
-    """All that is logged meanwhile, at every level."""
+    """The log meanwhile, at every level."""
     root, handler = logging.getLogger(), _Lines()
     level = root.level
     root.addHandler(handler)

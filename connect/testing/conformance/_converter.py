@@ -1,4 +1,4 @@
-"""What holds for converters."""
+"""Checks of converters."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _ODD: list[SchemaAndValue] = [
 
 
 class ConverterConformance(PluginConformance):
-    """Checks of a converter, on values and bytes that hypothesis draws.
+    """Checks of a converter, with values and bytes from hypothesis.
 
     Attributes:
         converter: the class under test.
-        examples: how many each check draws.
+        examples: the number of examples of each check.
     """
 
     converter: ClassVar[type[Converter]]
@@ -49,7 +49,7 @@ class ConverterConformance(PluginConformance):
         raise NotImplementedError
 
     def comes_back(self, schema: Schema | None, value: Any) -> SchemaAndValue:
-        """What is read of a value that was written: the value itself, unless the format says less."""
+        """The value that is read after writing: the value itself, unless the format cannot represent it."""
         return schema, value
 
     def plugin(self) -> type[Plugin]:

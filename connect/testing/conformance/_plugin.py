@@ -1,4 +1,4 @@
-"""What holds for every plug-in: its settings are documented, well named, and their defaults are valid."""
+"""Checks of every plug-in: its settings are documented, well named, and their defaults are valid."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class PluginConformance:
     """Base of the others.
 
     Attributes:
-        names_as_elsewhere: settings whose names keep to another's spelling: a Java connector's `autoCreateTables`.
+        names_as_elsewhere: settings with another project's spelling: a Java connector's `autoCreateTables`.
         tmp_path: an empty folder for each test.
     """
 

@@ -1,4 +1,4 @@
-"""What holds for sink connectors."""
+"""Checks of sink connectors."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class SinkConformance(ConnectorConformance):
         return None
 
     def written(self) -> list[Any]:
-        """The values that the target holds now, in any order, as `value` gives them."""
+        """The current values in the target, in any order, in the form of `value`."""
         raise NotImplementedError
 
     def exercise(self, config: Mapping[str, str]) -> list[Any]:
@@ -142,7 +142,7 @@ class SinkConformance(ConnectorConformance):
         run.put(*(SinkRecord(_TOPIC, self.value(n), self.schema, self.key(n), partition=partition) for n in numbers))
 
     def _are(self, numbers: Iterable[int], again: Iterable[int] = ()) -> None:
-        """The target holds these things once each; those in `again` may be there twice if that is declared."""
+        """The target has these things once each; those in `again` may be there twice if that is declared."""
         written, wanted = _counted(self.written()), _counted(map(self.value, numbers))
         most = wanted + _counted(map(self.value, again)) if self.repeats == "duplicates" else wanted
         assert not wanted - written, "lost"

@@ -1,4 +1,4 @@
-"""What holds for source connectors."""
+"""Checks of source connectors."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class SourceConformance(ConnectorConformance):
     Things in the source are numbered from 0. Each test begins with an empty source.
 
     Attributes:
-        every_offset_resumes: whether reading can go on after any record, also after one before the last that was
-            stored. Without, after a whole poll, and never back: a source that forgets what was stored.
-        plenty: so many things do not fit into one poll.
-        most_rows, most_bytes: what one poll may bring at most, however much there is: memory is bounded by it.
+        every_offset_resumes: whether reading can continue after any record, also after one before the last stored one.
+            Without, only after a whole poll, and never back: for a source that deletes what was stored.
+        plenty: a number of things that do not fit into one poll.
+        most_rows, most_bytes: the limits of one poll, however much there is: they bound the memory.
     """
 
     connector: ClassVar[type[SourceConnector]]
@@ -34,11 +34,11 @@ class SourceConformance(ConnectorConformance):
     most_bytes: ClassVar[int] = 4 << 20
 
     def value(self, number: int) -> Any:
-        """What the record of this thing has as its value, before conversion."""
+        """The value of this thing's record, before conversion."""
         raise NotImplementedError
 
     def produce(self, first: int, count: int) -> None:
-        """Put this thing, and so many in all, into the source."""
+        """Put this thing, and this many in all, into the source."""
         raise NotImplementedError
 
     def exercise(self, config: Mapping[str, str]) -> list[Any]:

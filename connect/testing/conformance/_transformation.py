@@ -1,4 +1,4 @@
-"""What holds for transformations."""
+"""Checks of transformations."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _headers = st.sampled_from([Headers(), Headers([Header("h", "x"), Header("h", 2)
 
 
 class TransformationConformance(PluginConformance):
-    """Checks of a transformation, on records that hypothesis draws.
+    """Checks of a transformation, with records from hypothesis.
 
     Attributes:
         transformation: the class under test.
-        examples: how many batches each check draws.
+        examples: the number of batches of each check.
     """
 
     transformation: ClassVar[type[Transformation]]
@@ -41,7 +41,7 @@ class TransformationConformance(PluginConformance):
         return {}
 
     def values(self) -> st.SearchStrategy[SchemaAndValue]:
-        """Pairs of schema and value for keys and values. Those it refuses, by raising, are welcome among them."""
+        """Pairs of schema and value for keys and values. Values that it refuses, by raising, are welcome among them."""
         return any_values()
 
     def plugin(self) -> type[Plugin]:
@@ -106,7 +106,7 @@ class TransformationConformance(PluginConformance):
         return made
 
     def _one_by_one(self, batch: Batch[Any]) -> list[Any] | None:
-        """What `apply` makes of each record; None when it refuses one of them."""
+        """The result of `apply` for each record; None when it refuses one of them."""
         made = self._new()
         try:
             return [made.apply(record) for record in batch]
@@ -116,7 +116,7 @@ class TransformationConformance(PluginConformance):
             made.close()
 
     def _at_once(self, batch: Batch[Any]) -> list[Any] | None:
-        """What `apply_batch` makes of them; None when it refuses one of them."""
+        """The result of `apply_batch`; None when it refuses one of them."""
         made = self._new()
         try:
             return list(made.apply_batch(batch))
@@ -193,7 +193,7 @@ def _column(schema: Schema, items: list[Any]) -> Any:
 
 
 def _columns(record: Record) -> tuple[Any, ...]:
-    """All that a record says, in a form that tells types apart."""
+    """The whole content of a record, in a form that distinguishes types."""
     place: tuple[Any, ...]
     if isinstance(record, SinkRecord):
         place = (record.original_topic, record.original_partition, record.original_offset, record.timestamp_type)

@@ -45,7 +45,7 @@ def any_values() -> st.SearchStrategy[SchemaAndValue]:
 
 @cache
 def schemaless_values() -> st.SearchStrategy[SchemaAndValue]:
-    """What JSON can say, without a schema."""
+    """Values of JSON, without a schema."""
     return st.tuples(st.none(), json_values())
 
 
@@ -58,7 +58,7 @@ def json_values() -> st.SearchStrategy[Any]:
 
 @cache
 def values_with_schemas() -> st.SearchStrategy[SchemaAndValue]:
-    """Every type of Connect, its logical types among them."""
+    """Every type of Connect, including logical types."""
     plain: dict[Schema, st.SearchStrategy[Any]] = {
         schemas.BOOLEAN: st.booleans(),
         schemas.INT8: _whole(8),
@@ -95,7 +95,7 @@ def _orders() -> st.SearchStrategy[dict[str, Any]]:
 
 
 def typed(value: Any) -> Any:
-    """The value with its types: 1, 1.0 and True are three, 0.0 is not -0.0. The order in a dict says nothing."""
+    """The value with its types: 1, 1.0 and True are three, 0.0 is not -0.0. The order in a dict does not count."""
     if isinstance(value, dict):
         return "dict", sorted(((typed(key), typed(item)) for key, item in value.items()), key=repr)
     if isinstance(value, list | tuple):
