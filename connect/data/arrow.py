@@ -1,4 +1,4 @@
-"""The bridge between Connect's types and Arrow's. Imported where the first column is wanted in Arrow: it loads pyarrow.
+"""Connect's types in Arrow, and back. Imported where the first column is needed in Arrow: it loads pyarrow.
 
 | Connect | Arrow |
 |---|---|
@@ -67,7 +67,7 @@ def arrow_type(schema: Schema) -> pa.DataType | None:
 
 
 def to_python(schema: Schema, column: pa.Array) -> list[Any]:
-    """A column of any schema that has an `arrow_type` as the values that Connect has for it."""
+    """A column of any schema with an `arrow_type`, as Connect's values."""
     if schema.type is Type.STRUCT:
         structs = iter(_structs(schema, column.flatten() if column.null_count == 0 else _present(column).flatten()))
         return list(structs) if column.null_count == 0 else _scattered(column, structs)

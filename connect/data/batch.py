@@ -1,7 +1,7 @@
-"""Batch: one poll's worth of records, held as columns. The unit of the data plane.
+"""Batch: the records of one poll, held as columns. The unit of the data plane.
 
-A batch is a sequence of records: iterate, and `SinkRecord` or `SourceRecord` objects are made on demand. Or take
-columns: `batch.values`, `batch.topics`, `batch.by_topic()`. Batches are immutable; `with_columns` and `take` give new
+A batch is a sequence of records: iterate, and `SinkRecord` or `SourceRecord` objects are made on demand. Or use
+columns: `batch.values`, `batch.topics`, `batch.by_topic()`. Batches are immutable; `with_columns` and `take` return new
 ones that share what did not change.
 """
 
@@ -31,8 +31,9 @@ class Batch(Sequence[R], Generic[R]):
         keys, values: `Values`, with their schemas.
         timestamps: milliseconds since the epoch, or None.
         headers: `Headers`.
-        rows: which row of the batch that was polled or consumed (`SinkBatch.consumed`) each record was, whatever was
-            dropped, cut or put together since.
+        rows: the row of each record in the batch that was polled or consumed (`SinkBatch.consumed`), whatever was
+            dropped,
+            split or merged since.
     """
 
     __slots__ = ("_length", "_records", "headers", "keys", "partitions", "rows", "timestamps", "topics", "values")
@@ -81,7 +82,7 @@ class Batch(Sequence[R], Generic[R]):
         return self.records()[row]
 
     def records(self) -> list[R]:
-        """All records as objects. Made once; the list is the batch's own."""
+        """All records as objects. Made once; do not change the list."""
         if self._records is None:
             self._records = self._make_records()
         return self._records
@@ -134,10 +135,10 @@ class Batch(Sequence[R], Generic[R]):
 
     @classmethod
     def interleave(cls, parts: Sequence[tuple[Sequence[int], Self]]) -> Self:
-        """The rows of several batches of one kind, each at the place that is given for it.
+        """The rows of several batches of one kind, each at a given position.
 
         Args:
-            parts: ascending places and as many rows. Every place from 0 on is given once. At least one part.
+            parts: ascending positions and as many rows. Every position from 0 on occurs once. At least one part.
         """
         if len(parts) == 1:
             return parts[0][1]
@@ -158,7 +159,7 @@ class Batch(Sequence[R], Generic[R]):
         return {topic: self.take(chosen) for topic, chosen in rows.items()}
 
     def with_records(self, records: Sequence[R | None]) -> Self:
-        """What a record-by-record step made of this batch: one entry for each row, None where it dropped the row.
+        """The batch after a record-by-record step: one entry for each row, None where it dropped the row.
 
         Where the batch came from (consumed offsets, source offsets) stays with the row, whatever the records say.
         """
@@ -192,10 +193,11 @@ class SinkBatch(Batch[SinkRecord]):
     """Records that were consumed from topics.
 
     Attributes:
-        offsets: where each record lies in its partition.
+        offsets: of each record in its partition.
         timestamp_types: "CreateTime" or "LogAppendTime".
-        original_topics, original_partitions: where the records were consumed, whatever transformations made of `topics`
-            and `partitions` since (KIP-793). Errors, dead letters and commits speak of these.
+        original_topics, original_partitions: where the records were consumed, even if transformations have changed
+            `topics`
+            and `partitions` since (KIP-793). Errors, dead letters and commits use these.
     """
 
     __slots__ = ("_consumed", "offsets", "original_partitions", "original_topics", "timestamp_types")
@@ -221,7 +223,7 @@ class SinkBatch(Batch[SinkRecord]):
 
     @property
     def consumed(self) -> SinkBatch:
-        """The batch that this one was made of, as it was consumed: the way back to the raw keys, values and headers."""
+        """The batch as it was consumed: the way back to the raw keys, values and headers."""
         return self if self._consumed is None else self._consumed
 
     @classmethod
@@ -316,8 +318,8 @@ class SourceBatch(Batch[SourceRecord]):
     """Records that a source task read.
 
     Attributes:
-        source_partitions: which part of the source each record comes from.
-        source_offsets: where in that part reading goes on after the record.
+        source_partitions: the part of the source that each record comes from.
+        source_offsets: where in that part reading continues after the record.
     """
 
     __slots__ = ("source_offsets", "source_partitions")

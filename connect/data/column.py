@@ -1,6 +1,7 @@
-"""Columns: one attribute of n records, constant, dictionary-encoded, plain, or computed when first asked for.
+"""Columns: one attribute of n records, constant, dictionary-encoded, plain, or computed on first use.
 
-A column is an immutable sequence. What is equal for a whole batch (a topic, a missing key) costs one object, not n.
+A column is an immutable sequence. A value that is equal for a whole batch (a topic, a missing key) is one object, not
+n.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ class NoArrowForm(Exception):
 
 
 class Column(Sequence[T]):
-    """n values. Subclasses say how they are held."""
+    """n values. Subclasses define their storage."""
 
     __slots__ = ()
 
@@ -36,7 +37,7 @@ class Column(Sequence[T]):
 
     @property
     def constant(self) -> bool:
-        """Whether the column is known to hold one value in every row, without looking at each."""
+        """Whether the column is known to have one value in every row, without comparing them."""
         return False
 
     @overload
@@ -140,12 +141,12 @@ class Dictionary(Column[T], Generic[T]):
 
 
 class Deferred(Column[T], Generic[T]):
-    """Values that are computed when they are first asked for: positions, for example, that only a crash needs.
+    """Values that are computed on first use: positions, for example, that only a crash needs.
 
     Args:
-        length: how many.
-        compute: gives all values; called at most once.
-        row: gives one value without computing the others, where that is cheaper.
+        length: their number.
+        compute: returns all values; called at most once.
+        row: returns one value without computing the others, where that is cheaper.
     """
 
     __slots__ = ("_compute", "_items", "_row", "length")
@@ -189,7 +190,7 @@ class Deferred(Column[T], Generic[T]):
 
 
 def column(values: Column[T] | Sequence[T]) -> Column[T]:
-    """Make a column of a sequence; a column comes back as it is."""
+    """Make a column of a sequence; a column is returned as it is."""
     if isinstance(values, Column):
         return values
     return Plain(values if isinstance(values, list) else list(values))
@@ -206,7 +207,7 @@ def concat(columns: Sequence[Column[Any]]) -> Column[Any]:
 
 
 def interleave(columns: Sequence[tuple[Sequence[int], Column[Any]]]) -> Column[Any]:
-    """The rows of several columns, each at the place that is given for it. Constants of the same value stay one."""
+    """The rows of several columns, each at its position. Constants of the same value stay one."""
     length = sum(len(c) for _, c in columns)
     first = columns[0][1]
     if isinstance(first, Constant) and all(isinstance(c, Constant) and c.value == first.value for _, c in columns):

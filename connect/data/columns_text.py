@@ -1,4 +1,4 @@
-"""The text that Java gives of structs and maps, a column at a time. The same as `connect.data.text`, only faster."""
+"""Java's text of structs and maps, a column at a time. The same as `connect.data.text`, only faster."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def struct_texts(struct: Schema, columns: Sequence[Sequence[Any]]) -> list[str]:
 
 
 def map_texts(items: Sequence[Any]) -> list[str] | None:
-    """Each schemaless object as Java prints a `Map`; None where the rows are not alike, and each must be looked at."""
+    """Each schemaless object as Java prints a `Map`; None where the rows differ in keys: print each alone."""
     if not set(map(type, items)) <= {dict}:
         return None
     names = tuple(items[0])
@@ -57,7 +57,7 @@ def map_texts(items: Sequence[Any]) -> list[str] | None:
 
 
 def _rows(between: Sequence[str], columns: Sequence[Sequence[str]]) -> list[str]:
-    """The texts of each row, with what stands before, between and behind them."""
+    """The texts of each row, with the text before, between and after them."""
     return _joiner(len(columns))(between, zip(*columns, strict=True))
 
 
@@ -110,9 +110,9 @@ def double_texts(items: Sequence[float]) -> list[str]:
 
 
 def _as_json(items: Sequence[Any]) -> list[str]:
-    """Numbers of at most 64 bits or booleans as JSON writes them: all in one go, which takes a quarter of the time.
+    """Numbers of at most 64 bits or booleans as JSON writes them: all at once, which takes a quarter of the time.
 
-    Doubles have the fewest digits that tell them apart, as in Python and Java; NaN and the infinities become "null".
+    Doubles have the fewest digits that distinguish them, as in Python and Java; NaN and the infinities become "null".
     """
     if not items:
         return []
@@ -126,7 +126,7 @@ def whole_texts(items: Sequence[int]) -> list[str]:
 
 @cache
 def pyarrow_is_there() -> bool:
-    """Whether the extra `arrow` is installed; looked up once."""
+    """Whether the extra `arrow` is installed; checked once."""
     return find_spec("pyarrow") is not None
 
 

@@ -6,10 +6,10 @@ A sink describes its table, index or file as a struct `Schema` and asks what a b
     verdict = evolution.judge(batch.values)
     for change in verdict.changes:           # AddField, WidenField, MakeNullable
         alter(change)
-    evolution.target = verdict.target        # what the target looks like now
+    evolution.target = verdict.target        # the target's schema now
     batch = verdict.settle(batch, reporter)  # without the records that do not fit
 
-Nothing here touches a target. What a schema needs is found out once for each schema object, not for each record.
+Nothing here changes a target. What a schema needs is computed once for each schema object, not for each record.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class AddField(Generic[T]):
-    """The target gets a field. `schema` is optional, or has a default: what is in the target has no value for it."""
+    """The target gets a field. `schema` is optional, or has a default, since existing rows have no value for it."""
 
     word: ClassVar = ADD
     path: Path
@@ -44,7 +44,7 @@ class AddField(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class WidenField(Generic[T]):
-    """A field's type changes to one that holds all that is there. Optional or not stays as it is."""
+    """A field's type changes to one that holds all existing values. Whether it is optional does not change."""
 
     word: ClassVar = WIDEN
     path: Path
@@ -54,7 +54,7 @@ class WidenField(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class MakeNullable:
-    """A field that was required may hold null."""
+    """A required field becomes nullable."""
 
     word: ClassVar = NULLABLE
     path: Path
@@ -65,7 +65,7 @@ Change = AddField[Schema] | WidenField[Schema] | MakeNullable
 
 
 class Reporter(Protocol):
-    """`connect.api.ErrantRecordReporter`, as far as it is needed here."""
+    """The part of `connect.api.ErrantRecordReporter` that is needed here."""
 
     def report(self, record: Any, error: Exception) -> None:
         """This record cannot be written."""
@@ -99,14 +99,14 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a batch asks of a target.
+    """What a batch requires of a target.
 
     Attributes:
         changes: to make before the batch is written, outer fields before inner ones.
-        target: what the target looks like after them.
+        target: its schema after them.
         mismatches: the rows that do not fit even then, in order.
-        ignored: fields that are not to be written.
-        policy: that it was judged by.
+        ignored: fields that must not be written.
+        policy: that was applied.
     """
 
     changes: tuple[Change, ...]
@@ -116,7 +116,7 @@ class Verdict:
     policy: EvolutionPolicy
 
     def settle(self, batch: B, reporter: Reporter | None) -> B:
-        """The batch that may be written; the other records are handed to the reporter.
+        """The batch that may be written; the other records are passed to the reporter.
 
         Raises:
             SchemaError: a record does not fit, and the policy is to fail or there is no reporter.
@@ -137,12 +137,12 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What records of a schema ask of a target, whatever values they have.
+    """What records of a schema require of a target, whatever values they have.
 
     Attributes:
-        target: what the target looks like after the changes that are allowed.
+        target: its schema after the allowed changes.
         problems: why no record of this schema fits even then, a sentence each.
-        certain: whether all of them fit; else their values have to be looked at.
+        certain: whether all of them fit; else their values have to be checked.
     """
 
     target: Schema
@@ -152,7 +152,7 @@ class Comparison:
 
 @dataclass(slots=True)
 class _Finding:
-    """What one record schema asks of one target."""
+    """What one record schema requires of one target."""
 
     target: Schema
     problems: list[str] = field(default_factory=list)
@@ -161,12 +161,12 @@ class _Finding:
 
 
 class Evolution:
-    """Judges batches for one target.
+    """Compares batches with one target.
 
     Args:
         policy: what the user allows.
         target: the target's fields, a STRUCT.
-        supports: whether the target can carry out a change at all; what it cannot is not planned.
+        supports: whether the target supports a change at all; others are not planned.
         case_sensitive: whether `Name` and `name` are two fields.
     """
 
@@ -188,7 +188,7 @@ class Evolution:
 
     @property
     def target(self) -> Schema:
-        """What the target looks like. Set it when its changes were made, or when somebody else changed it."""
+        """The target's schema. Set it after its changes were made, or another writer changed it."""
         return self._target
 
     @target.setter
@@ -198,7 +198,7 @@ class Evolution:
             self._known.clear()
 
     def judge(self, values: Values) -> Verdict:
-        """What these values ask of the target. Rows without a value (tombstones) fit everything."""
+        """What these values require of the target. Rows without a value (tombstones) fit everything."""
         mismatches: list[Mismatch] = []
         ignored: set[Path] = set()
         target = self._target
@@ -229,7 +229,7 @@ class Evolution:
         return Verdict(changes, target, tuple(mismatches), frozenset(ignored), self.policy)
 
     def compare(self, schema: Schema | None) -> Comparison:
-        """What records of a schema ask of the target: for a target that is not changed but replaced, such as a file."""
+        """What records of a schema require of the target, if that is not changed but replaced, such as a file."""
         finding = self._find(self._target, schema)
         certain = not finding.problems and not finding.checks
         return Comparison(finding.target, tuple(finding.problems), certain)
@@ -348,7 +348,7 @@ def _is_there(value: Any) -> bool:
 
 
 def _questions(finding: _Finding, target: Schema) -> bool:
-    """Whether a batch of this schema still has to be looked at."""
+    """Whether the values of a batch of this schema still have to be checked."""
     return bool(finding.problems or finding.checks) or finding.target is not target
 
 
@@ -367,7 +367,7 @@ def _at(schema: Schema, value: Any, path: Path, fold: Callable[[str], str]) -> l
 
 
 def _differences(was: Schema, now: Schema, path: Path) -> Iterator[Change]:
-    """The changes that make one target of the other: outer fields before inner ones."""
+    """The changes from one target to the other: outer fields before inner ones."""
     if was is now:
         return
     before = {each.name: each.schema for each in was.fields}

@@ -41,7 +41,7 @@ def _changes(name: str, value: list[str]) -> None:
 
 
 def _told_otherwise(written: str, config: Mapping[str, Any]) -> str | None:
-    """The changes that others' keys allow together. The check refuses what is not a boolean."""
+    """The combination of other projects' keys for allowed changes. The check refuses what is not a boolean."""
     told = {name: str(value).strip().lower() for name in ALIASES if (value := config.get(name))}
     if written.strip().lower() not in ("true", "false"):
         return written
@@ -101,7 +101,7 @@ class EvolutionPolicy:
         """Read a sink's settings, which contain those of `EvolutionOptions`.
 
         Raises:
-            ConfigError: what another project calls it, see `ALIASES`, contradicts `schema.evolution`.
+            ConfigError: a key of another project, see `ALIASES`, contradicts `schema.evolution`.
         """
         allowed = allowed_by(config["schema.evolution"])
         for name, means in ALIASES.items():

@@ -1,4 +1,4 @@
-"""Columns of values put together: one after another, or row by row among each other."""
+"""Merging of value columns: one after another, or row by row."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def concat_values(parts: Iterable[Values]) -> Values:
 
 
 def interleave_values(columns: Sequence[tuple[Sequence[int], Values]]) -> Values:
-    """The rows of several value columns, each at the place that is given for it; each stays as it is held."""
+    """The rows of several value columns, each at its position; each keeps its storage."""
     groups: list[tuple[Sequence[int], Values]] = [
         ([places[row] for row in rows], values) for places, part in columns for rows, values in part.groups()
     ]

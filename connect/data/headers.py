@@ -17,7 +17,7 @@ class Header(NamedTuple):
 
 
 class Headers:
-    """An immutable sequence of headers; each change gives a new one."""
+    """An immutable sequence of headers; each change returns a new one."""
 
     __slots__ = ("_items",)
 
@@ -60,7 +60,7 @@ class Headers:
 
 
 class BytesHeaders(Headers):
-    """Headers that are bytes as they lie in Kafka. Objects are made of them only where somebody looks.
+    """Headers that are bytes as stored in Kafka. Objects are made of them on first use.
 
     Attributes:
         pairs: of name and bytes, or None.

@@ -1,4 +1,4 @@
-"""What columns records need: schemas that come with them merged, and types of values without a schema inferred."""
+"""The columns that records need: schemas of records merged, and types of schemaless values inferred."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _LEAVES: Final[tuple[tuple[tuple[type, ...], Schema], ...]] = (
 
 
 def merged(known: Schema | None, structs: Values) -> tuple[Schema | None, Problems]:
-    """The schema that has a place for these structs too, and the rows that contradict it.
+    """The schema that holds these structs too, and the rows that contradict it.
 
     Args:
         known: a STRUCT, or None for nothing yet.
@@ -57,7 +57,7 @@ def merged(known: Schema | None, structs: Values) -> tuple[Schema | None, Proble
 
 
 def _value(known: Schema | None, items: Sequence[Any], path: str, problems: Problems) -> Schema | None:
-    """What a column has to be for these values; None when they do not tell."""
+    """The column for these values; None when they do not show it."""
     by_kind: dict[type, list[int]] = {}
     for row, item in enumerate(items):
         by_kind.setdefault(type(item), []).append(row)
@@ -85,7 +85,7 @@ def _of_rows(
 
 
 def _kind(schema: Schema | None, kind: type, items: Sequence[Any], path: str, problems: Problems) -> Schema | None:
-    """The column with a place for these values too, which are all of one Python type."""
+    """The column that holds these values too, which are all of one Python type."""
     if issubclass(kind, dict) and schema is not None and schema.type is Type.MAP:
         return _map(schema, items, path, problems)
     if issubclass(kind, dict) and (schema is None or schema.type is Type.STRUCT):

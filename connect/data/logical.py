@@ -54,7 +54,7 @@ def scale_of(schema: Schema) -> int:
 
 
 def encode(schema: Schema, value: Any) -> Any:
-    """A logical value as the int or bytes that its schema's type holds. Other values come back as they are.
+    """The int or bytes for a logical value, in its schema's type. Other values are returned as they are.
 
     Raises:
         SchemaError: the value cannot be encoded without loss, such as a decimal of another scale.
@@ -73,10 +73,10 @@ def encode(schema: Schema, value: Any) -> Any:
 
 
 def decode(schema: Schema, encoded: Any) -> Any:
-    """The logical value of an int or bytes. Values of schemas without a logical type come back as they are.
+    """The logical value of an int or bytes. Values of schemas without a logical type are returned as they are.
 
     Raises:
-        SchemaError: outside what Python's types can hold (years 1 to 9999, a day's milliseconds).
+        SchemaError: outside the range of Python's types (years 1 to 9999, a day's milliseconds).
     """
     match schema.name:
         case "org.apache.kafka.connect.data.Decimal":

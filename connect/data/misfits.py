@@ -1,4 +1,4 @@
-"""Rows of a column that cannot be what they should be: collected, so that all of a batch are known at once."""
+"""Rows of a column that do not fit: collected, so that all of a batch are known at once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Misfits(Exception):
 
 
 class Within:
-    """Makes the misfits among elements those of the rows that they are in.
+    """Maps misfits among elements to the rows that contain them.
 
     Args:
         ends: where each row's elements begin, and the end of the last.
@@ -45,7 +45,7 @@ class Within:
 
 
 def add(problems: Problems, more: Iterable[tuple[int, str]]) -> None:
-    """Put down more problems; of several that a row has the first counts."""
+    """Add problems; of several for one row the first counts."""
     for row, why in more:
         problems.setdefault(row, why)
 

@@ -1,6 +1,7 @@
-"""Records as a simple plug-in sees them: one object each, made from a batch on demand.
+"""Records for simple plug-ins: one object each, made from a batch on demand.
 
-Records are immutable and cheap (a C struct without cycle collection, 0.1 us each). `record.replace(value=...)` gives a
+Records are immutable and cheap (a C struct without cycle collection, 0.1 us each). `record.replace(value=...)` returns
+a
 changed copy, as `ConnectRecord.newRecord` does.
 """
 
@@ -34,16 +35,16 @@ class Origin(NamedTuple):
 
 
 class SourceRecord(msgspec.Struct, frozen=True, gc=False):
-    """A record that a source task read and that goes to a topic.
+    """A record that a source task read, for a topic.
 
     Attributes:
-        topic: where it goes.
+        topic: its destination.
         value: any Python value that fits `value_schema`; anything JSON-like when there is no schema.
         value_schema: None for schemaless.
         key: as value.
         key_schema: as value_schema.
-        source_partition: which part of the source it comes from, such as ``{"filename": "a.txt"}``.
-        source_offset: where in that part reading goes on after this record, such as ``{"position": 120}``.
+        source_partition: the part of the source that it comes from, such as ``{"filename": "a.txt"}``.
+        source_offset: where in that part reading continues after this record, such as ``{"position": 120}``.
         partition: of the topic; None leaves it to the partitioner.
         timestamp: milliseconds since the epoch; None leaves it to the producer.
         headers: see `Headers`.
@@ -66,7 +67,7 @@ class SourceRecord(msgspec.Struct, frozen=True, gc=False):
 
 
 class SinkRecord(msgspec.Struct, frozen=True, gc=False):
-    """A record that was consumed from a topic and goes to a sink task.
+    """A record that was consumed from a topic, for a sink task.
 
     Attributes:
         topic: where it was consumed, unless a transformation changed it: see `original_topic`.

@@ -31,7 +31,7 @@ class Type(enum.Enum):
 
     @property
     def is_primitive(self) -> bool:
-        """Everything but ARRAY, MAP and STRUCT."""
+        """Whether it is none of ARRAY, MAP and STRUCT."""
         return self not in _CONTAINERS
 
 
@@ -72,7 +72,7 @@ class Schema:
     Attributes:
         type: one of `Type`.
         optional: whether None is a value.
-        default: the value that stands in for a missing one; None when there is none.
+        default: the value that replaces a missing one; None when there is none.
         name: for logical types and named structs, else None.
         version: of the schema, else None.
         doc: documentation, else None.
@@ -151,7 +151,7 @@ class Schema:
         return iter(self.fields)
 
     def replace(self, **changes: Any) -> Schema:
-        """The same schema but for the attributes given. `fields` takes a mapping, as the constructor does."""
+        """The same schema with some attributes replaced. `fields` is a mapping, as for the constructor."""
         attributes: dict[str, Any] = {
             "type": self.type,
             "optional": self.optional,
@@ -167,7 +167,7 @@ class Schema:
         return Schema(**(attributes | changes))
 
     def as_optional(self) -> Schema:
-        """The same schema with None as a value."""
+        """The same schema, optional."""
         return self if self.optional else self.replace(optional=True)
 
     def _identity(self) -> tuple[Any, ...]:
@@ -232,5 +232,5 @@ OPTIONAL_BYTES: Final = BYTES.as_optional()
 
 
 def is_required(schema: Schema) -> bool:
-    """Whether a value must be there: no null, and no default that stands in for it."""
+    """Whether a value is required: neither null, nor a default for a missing one, is allowed."""
     return not schema.optional and schema.default is None

@@ -1,10 +1,11 @@
-"""Structs of one declared schema, held field by field: what converters decode and transformations change by columns.
+"""Structs of one declared schema, held field by field: decoded by converters and transformed by columns.
 
-Each field's column is a list of Python values or an Arrow array, whichever it was made as, and becomes the other when
-somebody asks for that: a transformation that drops one field and casts another touches one column, not a dict a record.
-pyarrow is loaded when the first column is wanted in Arrow, not before.
+Each field's column is a list of Python values or an Arrow array, whichever it was made as, and is converted to the
+other on
+demand: a transformation that drops one field and casts another touches one column, not a dict a record.
+pyarrow is loaded when the first column is needed in Arrow, not before.
 
-Null rows (tombstones) are no part of such columns: `GroupedValues` holds them beside these.
+Null rows (tombstones) are not part of such columns: `GroupedValues` holds them beside these.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ _WORTH_ARROW: Final = 100
 
 
 class FieldColumn:
-    """The values of one field, as a list, as an Arrow array, or as both once both were asked for.
+    """The values of one field, as a list, as an Arrow array, or as both once both were used.
 
     Args:
         schema: of the field.
-        items: Python values; the list is taken over.
+        items: Python values; the list is not copied.
         array: an Arrow array of `arrow_type(schema)`.
     """
 
@@ -46,7 +47,7 @@ class FieldColumn:
 
     @property
     def is_arrow(self) -> bool:
-        """Whether the Arrow form is there already."""
+        """Whether the Arrow form exists already."""
         return self._array is not None
 
     @property
@@ -121,13 +122,13 @@ class StructColumns(Values):
         return self._length
 
     def field(self, name: str) -> FieldColumn:
-        """The column of a field that the schema has, in whatever form it is."""
+        """The column of an existing field, in its current form."""
         field = self.struct.field(name)
         assert field is not None
         return self.fields[field.index]
 
     def column(self, name: str) -> pa.Array:
-        """The column of a field that the schema has, in Arrow. Raises `NoArrowForm`."""
+        """The column of an existing field, in Arrow. Raises `NoArrowForm`."""
         return self.field(name).array
 
     @property

@@ -1,7 +1,7 @@
-"""Columns of a table, made of Python values or of Arrow columns: strictly, so that nothing is bent to fit.
+"""Columns of a table, made of Python values or of Arrow columns: strictly, without silent conversions.
 
-Arrow alone would take a float for a whole number, bytes for text and text for bytes. Here a value is what its column
-holds, or it is reported with its row.
+Arrow alone would accept a float for a whole number, bytes for text and text for bytes. Here a value has exactly its
+column's type, or it is reported with its row.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Columns:
     """Makes columns.
 
     Attributes:
-        ignore_unknown: whether what a struct holds beside the fields of its column is left out, rather than a misfit.
+        ignore_unknown: whether fields of a struct that its column does not have are left out, rather than misfits.
     """
 
     ignore_unknown: bool = False
@@ -65,8 +65,8 @@ class Columns:
         Args:
             schema: of the column.
             items: the values.
-            own: the schema that they came with, if any.
-            path: names the column in messages.
+            own: their own schema, if any.
+            path: the column in messages.
 
         Raises:
             Misfits: for all rows whose values do not fit.
@@ -208,7 +208,7 @@ class Columns:
 
 
 def holds_something(item: Any) -> bool:
-    """Whether a value says more than that there is none: it is not null, and no list or dict of nothing else."""
+    """Whether a value has content: it is not null, and no list or dict of nothing else."""
     if isinstance(item, dict):
         return any(map(holds_something, item.values()))
     if isinstance(item, list | tuple):
@@ -217,7 +217,7 @@ def holds_something(item: Any) -> bool:
 
 
 def scattered(array: pa.Array, places: Sequence[int], length: int) -> pa.Array:
-    """A longer column with the rows of this one at these places, and null elsewhere."""
+    """A longer column with the rows of this one at these positions, and null elsewhere."""
     indices: list[int | None] = [None] * length
     for row, place in enumerate(places):
         indices[place] = row
@@ -225,7 +225,7 @@ def scattered(array: pa.Array, places: Sequence[int], length: int) -> pa.Array:
 
 
 def kind_of(value: Any) -> str:
-    """A value's type as messages say it."""
+    """A value's type in messages."""
     return "null" if value is None else type(value).__name__
 
 
@@ -260,7 +260,7 @@ def _milliseconds(time: dt.time | None) -> int | None:
 
 
 def _check_exact(column: pa.Array, items: Sequence[Any], path: str) -> None:
-    """Doubles in a column of floats: only those that a float holds."""
+    """Doubles for a column of floats: only those that a float represents exactly."""
     doubles = pa.array(items, pa.float64())
     same = pc.or_(pc.equal(column.cast(pa.float64()), doubles), pc.is_nan(doubles)).fill_null(True)
     if pc.all(same).as_py() is False:
@@ -302,7 +302,7 @@ def _unknown_keys(schema: Schema, items: Sequence[dict[str, Any]], path: str) ->
 
 
 def _castable(array: pa.DataType, schema: Schema, own: Schema) -> bool:
-    """Whether Arrow's own cast, which refuses what loses something, gives the right column."""
+    """Whether Arrow's own cast, which refuses losses, gives the right column."""
     if schema.name == own.name and schema.name in (logical.TIMESTAMP_NAME, logical.TIME_NAME, logical.DECIMAL_NAME):
         return True
     if own.name in _LOGICAL or own.type not in _WHOLE | {Type.FLOAT32}:

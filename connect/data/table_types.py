@@ -49,8 +49,8 @@ def table_schema(schema: Schema, *, required: bool = False) -> pa.Schema:
 
     Args:
         schema: a STRUCT.
-        required: whether fields that are neither optional nor have a default become columns without null. All columns
-            may hold null otherwise: what a record must have is checked when its row is made.
+        required: whether fields that are neither optional nor have a default become columns without null. Otherwise all
+            columns are nullable: required fields of a record are checked when its row is made.
 
     Raises:
         SchemaError: a field has a type that no table has: a decimal with more than 38 digits after the point.
@@ -100,7 +100,7 @@ def _inner(name: str, schema: Schema | None, required: bool) -> pa.Field | None:
 
 
 def _told(schema: Schema) -> dict[bytes | str, bytes | str] | None:
-    """What the type of a column does not tell, in the metadata of its field."""
+    """What the type of a column cannot express, in the metadata of its field."""
     return {LOGICAL_NAME: logical.TIME_NAME} if schema.name == logical.TIME_NAME else None
 
 
@@ -115,12 +115,12 @@ def _decimal(schema: Schema) -> pa.DataType:
 
 
 def schema_of_table(columns: pa.Schema) -> Schema:
-    """The STRUCT schema of the rows that a table takes: the other way round than `table_schema`.
+    """The STRUCT schema of a table's rows: the inverse of `table_schema`.
 
-    What a table cannot tell (names, versions and defaults of schemas) is not in it.
+    What a table does not store (names, versions and defaults of schemas) is missing in it.
 
     Raises:
-        SchemaError: a column is of a type that no Connect value has.
+        SchemaError: a column has a type that no Connect value has.
     """
     return Schema.struct({column.name: _schema(column, column.name) for column in columns})
 
@@ -161,10 +161,10 @@ _OF_ARROW: Final[dict[pa.DataType, Schema]] = {
 
 
 def connect_column(schema: Schema, array: pa.Array) -> FieldColumn:
-    """The values of a column that others wrote, of the schema that `schema_of_table` says.
+    """The values of a column that others wrote, in the schema of `schema_of_table`.
 
-    In Arrow where Connect has an Arrow form for them. What is finer than Connect knows is cut off: timestamps and times
-    of day are whole milliseconds. A timestamp without a zone is taken as UTC.
+    In Arrow where Connect has an Arrow form for them. Precision that Connect lacks is cut off: timestamps and times
+    of day are whole milliseconds. A timestamp without a zone is read as UTC.
     """
     if arrow_type(schema) is None:
         return FieldColumn(schema, [_value(schema, item) for item in array.to_pylist()])
@@ -199,7 +199,7 @@ def _fitted(schema: Schema, array: pa.Array) -> pa.Array:
 
 
 def _value(schema: Schema, item: Any) -> Any:
-    """A value that Arrow made, and what is in it, as Connect has it."""
+    """A value from Arrow, and its nested values, in Connect's form."""
     if item is None:
         return None
     if schema.type is Type.STRUCT:

@@ -1,11 +1,12 @@
-"""The values of a batch as rows of a table: what every columnar target (Delta, Parquet, Spark) is given.
+"""The values of a batch as rows of a table: the input of every columnar target (Delta, Parquet, Spark).
 
     schema = schema_of(batch.values, None)              # the columns that the records need
-    table = table_schema(schema)                        # as Arrow has them
+    table = table_schema(schema)                        # in Arrow's types
     rows = rows_of(batch.values, schema)                # a row for each record, null for a tombstone
 
-Nothing is bent or silently dropped: a record that does not fit is named, with its reason, in `Unfit`. When records
-have more than `schema` knows, `schema_of(values, schema)` says what it has to become. `rows_of` is for each batch,
+Nothing is silently converted or dropped: a record that does not fit is named, with its reason, in `Unfit`. When records
+have more than `schema` knows, `schema_of(values, schema)` returns the schema that they need. `rows_of` is for each
+batch,
 `schema_of` for the first one and for those that do not fit.
 
 Imported where a table is: it loads pyarrow.
@@ -69,22 +70,22 @@ _BY_KEYS: Final = {"reject": Columns(), "ignore": Columns(ignore_unknown=True)}
 def rows_of(
     values: Values, schema: Schema, *, wrap: str | None = None, unknown: Literal["reject", "ignore"] = "reject"
 ) -> pa.StructArray:
-    """One row for each value, of the struct type that has the columns of `table_schema(schema)`; null for a null.
+    """One row for each value, of the struct type with the columns of `table_schema(schema)`; null for a null.
 
-    Structs may have other schemas than the table, or none (dicts): a field that is missing is null, or its default; a
-    narrower type becomes the wider one; a single value that fits a narrower type is taken. Structs that are held field
-    by field are taken over without a look at their rows.
+    Structs may have other schemas than the table, or none (dicts): a missing field is null, or its default; a
+    narrower type becomes the wider one; a single value that fits a narrower type is accepted. Structs that are held
+    field
+    by field are used without a pass over their rows.
 
     Args:
-        values: structs with or without a schema, in whatever form they are held.
-        schema: the STRUCT that the table's rows are.
-        wrap: the field that takes values that are not structs (those of StringConverter, for example). None: such do
-            not fit.
-        unknown: what to do with a field that `schema` does not have and that holds something (not only nulls, empty
+        values: structs with or without a schema, in any form.
+        schema: the STRUCT of the table's rows.
+        wrap: the field for values that are not structs (those of StringConverter, for example). None: these do not fit.
+        unknown: what to do with a field that `schema` does not have and that has content (not only nulls, empty
             lists and empty dicts): its row does not fit, or it is left out.
 
     Raises:
-        Unfit: for all rows that do not fit: what remains without them does.
+        Unfit: for all rows that do not fit: the others do.
     """
     columns = _BY_KEYS[unknown]
     problems: Problems = {}
@@ -102,22 +103,22 @@ def rows_of(
 
 
 def schema_of(values: Values, known: Schema | None, *, wrap: str | None = None) -> Schema:
-    """The STRUCT that has a place for these values and for all that had one in `known`.
+    """The STRUCT that holds these values and all those of `known`.
 
     Schemas are merged by the rules of `connect.data.evolution` with everything allowed: fields are added as optional
     ones, types are widened, required fields become optional where records lack them. Of dicts without a schema types
     are inferred: int is INT64, float FLOAT64, both together FLOAT64; str, bool, bytes; list an ARRAY, dict a STRUCT;
-    Decimal, date, time and datetime their logical types. Fields are in the order in which they were first seen,
+    Decimal, date, time and datetime their logical types. Fields are in the order of their first occurrence,
     inferred ones optional. A field that is null, an empty list or an empty dict in all records is left out until more
     is known.
 
     Args:
         values: structs with or without a schema.
-        known: what the table has so far; None for nothing yet.
+        known: the table's schema so far; None for nothing yet.
         wrap: see `rows_of`.
 
     Raises:
-        Unfit: for the rows that contradict what is known, or what rows before them said.
+        Unfit: for the rows that contradict what is known, or earlier rows.
     """
     schema = known
     problems: Problems = {}
@@ -173,7 +174,7 @@ def _part(columns: Columns, schema: Schema, values: Values, wrap: str | None) ->
 
 
 def _all_misfits(misfits: Misfits, columns: Columns, schema: Schema, values: Values, wrap: str | None) -> Problems:
-    """These misfits and what they hid: a value is looked at only when its column has no null that it must not have."""
+    """These misfits and those behind them: a value is checked only when its column has no forbidden null."""
     problems = dict(misfits.problems)
     while rest := [row for row in range(len(values)) if row not in problems]:
         try:

@@ -1,4 +1,4 @@
-"""The text that Java gives of a value: `String.valueOf(value)`, which the file sink writes and StringConverter sends.
+"""Java's text of a value: `String.valueOf(value)`, which the file sink writes and StringConverter sends.
 
 Differs from Python's `str` for null, booleans, floats, bytes, structs, maps, arrays and logical types.
 """
@@ -16,7 +16,7 @@ from connect.data.schema import Schema, Type
 
 
 def java_text(schema: Schema | None, value: Any) -> str:
-    """A value as Java's `String.valueOf` has it.
+    """A value as Java's `String.valueOf` prints it.
 
     Structs read ``Struct{a=1,b=x}`` and leave out null fields, whatever their defaults; maps ``{a=1, b=x}``;
     lists ``[1, 2]``; Date, Time and Timestamp as `java.util.Date` prints them in UTC.
@@ -110,7 +110,7 @@ def java_float32(value: float) -> str:
 
 
 def float32(value: float) -> float:
-    """The nearest 32-bit float; infinity for what is beyond."""
+    """The nearest 32-bit float; infinity beyond its range."""
     try:
         nearest: float = _SINGLE.unpack(_SINGLE.pack(value))[0]
     except OverflowError:

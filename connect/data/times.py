@@ -1,4 +1,4 @@
-"""What times are counted from, and in; and the way there and back."""
+"""Conversion of times to numbers since the epoch or midnight, and back."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def time_ms(value: dt.time) -> int:
 
 
 def timestamp_ms(value: dt.datetime) -> int:
-    """Milliseconds since 1970; of a time without a zone as if it were in UTC."""
+    """Milliseconds since 1970; a time without a zone counts as UTC."""
     return ((value if value.tzinfo is not None else value.replace(tzinfo=dt.UTC)) - EPOCH) // _MILLISECOND
 
 
 def timestamp_of(ms: int) -> dt.datetime:
-    """The moment so many milliseconds after the beginning of 1970. DataError where Python has none."""
+    """The time this many milliseconds after the beginning of 1970. DataError outside Python's range."""
     try:
         return EPOCH + dt.timedelta(milliseconds=ms)
     except OverflowError:

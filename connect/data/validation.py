@@ -1,4 +1,4 @@
-"""Whether a value is one of a schema."""
+"""Validates a value against a schema."""
 
 from __future__ import annotations
 

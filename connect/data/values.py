@@ -1,7 +1,7 @@
-"""The values (or keys) of a batch together with their schemas: the column that converters and transformations work on.
+"""The values (or keys) of a batch together with their schemas: the column of converters and transformations.
 
-Three ways to hold them, converted at most once and only if asked: `Values`, Python values; `Text`, strings kept as the
-UTF-8 bytes they came in; `StructColumns`, structs of a declared schema field by field.
+Three ways to hold them, converted at most once and on demand: `Values`, Python values; `Text`, strings kept as the
+UTF-8 bytes that were consumed; `StructColumns`, structs of a declared schema field by field.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Values(Column[Any]):
     """Python values with their schemas.
 
     Args:
-        items: one value a row. The list is taken over, not copied: do not change it afterwards.
+        items: one value a row. The list is not copied: do not change it afterwards.
         schema: one schema for all rows (None: schemaless), or a column with one for each row.
     """
 
@@ -41,7 +41,7 @@ class Values(Column[Any]):
 
     @classmethod
     def raw(cls, items: Column[Any] | Sequence[Any]) -> Values:
-        """Bytes as they lie in Kafka, None among them."""
+        """Bytes as stored in Kafka, None among them."""
         return cls(items, OPTIONAL_BYTES)
 
     def __len__(self) -> int:
@@ -53,17 +53,17 @@ class Values(Column[Any]):
 
     @property
     def struct_columns(self) -> StructColumns | None:
-        """These values by columns, where they are held so."""
+        """These values by columns, if they are held so."""
         return None
 
     @property
     def arrow(self) -> StructColumns | None:
-        """These values by columns that can be had in Arrow, where they are held so and it is worth while."""
+        """These values by columns that are available in Arrow, if they are held so and it is worth while."""
         return None
 
     @property
     def json(self) -> list[bytes | None] | None:
-        """The JSON of each of these schemaless values, None for null, where it was read from it and is unchanged."""
+        """The JSON of each of these schemaless values, None for null, if they were read from it and are unchanged."""
         return None
 
     @property
@@ -97,7 +97,7 @@ class Values(Column[Any]):
         return [(rows, Values([items[row] for row in rows], schema)) for schema, rows in self.by_schema()]
 
     def each_schema(self, change: Callable[[Values], Values]) -> Values:
-        """The column with each group of `groups` changed; `change` returns as many rows as it is given."""
+        """The column with each group of `groups` changed; `change` returns as many rows as it receives."""
         groups = self.groups()
         if len(groups) == 1:
             return change(groups[0][1])
@@ -141,11 +141,11 @@ class Values(Column[Any]):
 
 
 class JsonValues(Values):
-    """Schemaless values that still know the JSON that they were read from: who writes JSON need not make it again.
+    """Schemaless values with the JSON that they were read from: writers of JSON need not encode them again.
 
     Args:
-        items: the values. The list is taken over.
-        texts: the JSON of each, well-formed; None for null. The list is taken over.
+        items: the values. The list is not copied.
+        texts: the JSON of each, well-formed; None for null. The list is not copied.
     """
 
     __slots__ = ("_texts",)
@@ -167,14 +167,14 @@ class JsonValues(Values):
 
 
 class Text(Values):
-    """Strings that are held as UTF-8 and decoded only when somebody looks at them.
+    """Strings that are held as UTF-8 and decoded on demand.
 
     Malformed bytes become U+FFFD, as they do in Java.
 
     Args:
-        encoded: one entry a row, None for null. The list is taken over.
+        encoded: one entry a row, None for null. The list is not copied.
         schema: STRING or OPTIONAL_STRING (None: schemaless strings).
-        valid: whether the bytes are known to be well-formed, so that nobody has to check them again.
+        valid: whether the bytes are known to be well-formed, and need no check.
     """
 
     __slots__ = ("_decoded", "_encoded", "_valid")
@@ -244,7 +244,7 @@ class GroupedValues(Values):
     """Values whose rows are held in groups, each in its own way: a column for each schema, tombstones apart.
 
     Args:
-        length: how many rows.
+        length: the number of rows.
         groups: ascending rows and their values. Every row is in exactly one group.
     """
 
@@ -312,11 +312,11 @@ class GroupedValues(Values):
 
 
 class DeferredValues(Values):
-    """Values that are made when somebody looks at them: keys that no transformation and no task asks for.
+    """Values that are made on demand: keys that no transformation and no task uses.
 
     Args:
-        length: how many.
-        make: gives them all; called at most once, and must not fail.
+        length: the number of rows.
+        make: returns all; called at most once, and must not fail.
     """
 
     __slots__ = ("_length", "_made", "_make")

@@ -1,7 +1,7 @@
-"""Which types hold the values of which others without loss: int32 in int64, int32 in double, a decimal in a longer one.
+"""Which types hold the values of others without loss: int32 in int64, int32 in double, a decimal in a longer one.
 
-The lattice behind schema evolution. Everything here is about one value's type; structs, arrays and maps are taken apart
-by `connect.data.evolution`.
+The lattice behind schema evolution. Everything here is about single types; `connect.data.evolution` handles structs,
+arrays and maps.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LOGICAL: Final = frozenset({logical.DECIMAL_NAME, logical.DATE_NAME, logical.TI
 
 
 def type_name(schema: Schema) -> str:
-    """The type as messages say it: int32, decimal(10,2), timestamp."""
+    """The type in messages: int32, decimal(10,2), timestamp."""
     if schema.name == logical.DECIMAL_NAME:
         digits = precision_of(schema)
         return f"decimal({'*' if digits is None else digits},{logical.scale_of(schema)})"
@@ -35,13 +35,13 @@ def type_name(schema: Schema) -> str:
 
 
 def precision_of(schema: Schema) -> int | None:
-    """How many digits a Decimal's values have at most; None when the schema does not say."""
+    """The maximum number of digits of a Decimal; None when the schema does not define it."""
     written = schema.parameters.get(PRECISION)
     return int(written) if written is not None and written.isascii() and written.isdigit() else None
 
 
 def holds(target: Schema, other: Schema) -> bool:
-    """Whether every value of `other` is one of `target`'s too. Null is not looked at, nor is what structs contain."""
+    """Whether every value of `other` is one of `target`'s too. Null, and the content of structs, are ignored."""
     wider = widened(target, other)
     return wider is not None and _same(wider, target)
 
@@ -49,7 +49,7 @@ def holds(target: Schema, other: Schema) -> bool:
 def widened(target: Schema, other: Schema) -> Schema | None:
     """The narrowest type that holds the values of both without loss, with the target's other attributes; else None.
 
-    For structs, arrays and maps of the same kind it is the target: what they contain is the caller's matter.
+    For structs, arrays and maps of the same kind it is the target: the caller compares their content.
     """
     mine, yours = _logical(target), _logical(other)
     if logical.DECIMAL_NAME in (mine, yours):
@@ -92,7 +92,7 @@ def fits(target: Schema, other: Schema) -> Callable[[Any], bool] | None:
 
 
 def _logical(schema: Schema) -> str | None:
-    """The logical type. Other names (a struct's, another project's) say nothing about the values that are stored."""
+    """The logical type. Other names (a struct's, another project's) do not affect stored values."""
     return schema.name if schema.name in _LOGICAL else None
 
 
@@ -122,7 +122,7 @@ def _decimal(target: Schema, other: Schema) -> Schema | None:
 
 
 def _digits(schema: Schema) -> tuple[int | None, int] | None:
-    """The digits before and after the point that values may have; None before it for any number of them."""
+    """The digits before and after the point that values may have; None before it for an unlimited number."""
     if schema.name == logical.DECIMAL_NAME:
         scale, precision = logical.scale_of(schema), precision_of(schema)
         return None if precision is None else precision - scale, scale

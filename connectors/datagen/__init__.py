@@ -1,4 +1,4 @@
-"""Records made up from a schema, at a rate: for demonstrations and for load."""
+"""Random records of a schema, at a rate: for demonstrations and load tests."""
 
 from connectors.datagen.connector import DatagenConnector, DatagenTask
 

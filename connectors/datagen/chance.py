@@ -1,4 +1,4 @@
-"""Chance by the column: many random numbers at once, the same ones for the same seed whatever machine it is."""
+"""Random columns: many random numbers at once, the same for the same seed on any machine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 def seeded(*seeds: object) -> Random:
-    """Chance that starts over for each combination of seeds."""
+    """A generator that starts over for each combination of seeds."""
     text = "/".join(map(str, seeds)).encode()
     return Random(int.from_bytes(hashlib.blake2b(text, digest_size=8).digest()))  # noqa: S311 - made-up data, no secret
 
@@ -23,7 +23,7 @@ def words(chance: Random, count: int) -> memoryview[int]:
 
 
 def below(chance: Random, count: int, limit: int) -> list[int]:
-    """Whole numbers from 0 to limit - 1, each as likely as any other; limits beyond 64 bits are taken too."""
+    """Whole numbers from 0 to limit - 1, uniformly; limits beyond 64 bits are supported."""
     if limit <= 1 << 32:
         return [word * limit >> 32 for word in memoryview(chance.randbytes(4 * count)).cast("I")]
     if limit <= 1 << 64:

@@ -1,9 +1,9 @@
-"""DatagenConnector: records made up from a schema, shared out among its tasks.
+"""DatagenConnector: random records of a schema, distributed among its tasks.
 
-Where a task is: its source partition is `{"task.id": 0}`, as in Confluent's connector. In its offset
-`current.iteration` is the number of the record that it makes next (they are numbered for all tasks together),
-`random.seed` what chance began with, and, of ours, `tasks` and `first` say among how many tasks and from which record
-on they were shared out.
+Positions: a task's source partition is `{"task.id": 0}`, as in Confluent's connector. In its offset
+`current.iteration` is the number of its next record (records are numbered across all tasks), `random.seed` the seed,
+and
+two more keys, `tasks` and `first`, are the number of tasks and the record from which on they were distributed.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _POLL_BYTES: Final = 2 << 20
 
 
 class DatagenTask(SourceTask):
-    """Makes its share of the records."""
+    """Generates its share of the records."""
 
     settings = keys.DatagenOptions.definition()
 
@@ -95,7 +95,7 @@ class DatagenTask(SourceTask):
         return batch
 
     def _due(self, most: int) -> int:
-        """How many records may be given, after waiting a little for the first one."""
+        """The number of records that are due, after waiting a little for the first one."""
         until = time.monotonic() + _WAIT_S
         while not self.context.stopping():
             count, wait = self._pace.due(most)
@@ -108,7 +108,7 @@ class DatagenTask(SourceTask):
         return 0
 
     def _make(self) -> bool:
-        """Make the next blocks. False when there are no more."""
+        """Generate the next blocks. False when there are no more."""
         runs: list[range] = []
         made = 0
         # As many as go into a poll; few where they are given slowly, and wait to be given.
@@ -166,7 +166,7 @@ class DatagenTask(SourceTask):
 
 
 class DatagenConnector(SourceConnector):
-    """Shares records out among its tasks."""
+    """Distributes records among its tasks."""
 
     settings = keys.DatagenOptions.definition()
     version = __version__
@@ -200,10 +200,10 @@ class DatagenConnector(SourceConnector):
         return True
 
     def _shared_out(self, count: int) -> tuple[int, int]:
-        """From which record on they are shared out among so many tasks, and with what chance began.
+        """The record from which on they are distributed among this many tasks, and the seed.
 
         As long as the number of tasks stays the same nothing changes. With another one all records that any task has
-        made are left behind: none comes twice, and those that slower tasks had not made yet are left out.
+        generated are skipped: none is repeated, and those that slower tasks had not generated yet are left out.
         """
         stored: list[Mapping[str, Any]] = []
         most, task = count, 0

@@ -1,7 +1,7 @@
-"""What makes the values of one type, a column at a time.
+"""Generators of the values of one type, a column at a time.
 
-A row's value depends on the row's number and on chance that is seeded for the block of rows that it is in; nothing is
-remembered between columns, so that any block can be made again.
+A row's value depends on the row's number and on a generator that is seeded for its block of rows; there is no state
+between columns, so that any block can be generated again.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from connectors.datagen.chance import below, chosen, lengths, lots, pieces, shar
 
 
 class Generator(Protocol):
-    """Makes the values of one field, or of a part of it."""
+    """Generates the values of one field, or of a part of it."""
 
     def column(self, chance: Random, rows: Sequence[int]) -> list[Any]:
         """A value for each row. `rows` are their numbers."""
@@ -24,7 +24,7 @@ class Generator(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """One of these values, each as likely as any other."""
+    """One of these values, uniformly."""
 
     of: Sequence[Any]
 
@@ -34,7 +34,7 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """A whole number from `low` to `high`, the latter not included."""
+    """A whole number from `low` to below `high`."""
 
     low: int
     high: int
@@ -46,7 +46,7 @@ class Whole:
 
 @dataclass(frozen=True, slots=True)
 class Fraction:
-    """A number from `low` to `high`, the latter not included."""
+    """A number from `low` to below `high`."""
 
     low: float
     high: float
@@ -58,12 +58,12 @@ class Fraction:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """Numbers that go on from row to row, and start over behind `restart`.
+    """Numbers that continue from row to row, and start over after `restart`.
 
     Attributes:
         start: the lowest, or with a negative step the highest.
         step: from one row to the next.
-        span: how many numbers there are between start and restart.
+        span: the distance between start and restart.
         initial: the first row's distance from start.
     """
 
@@ -81,7 +81,7 @@ class Counted:
 
 @dataclass(frozen=True, slots=True)
 class Alternating:
-    """true and false in turns."""
+    """true and false alternately."""
 
     start: bool
 
@@ -111,7 +111,7 @@ class Texts:
 
 @dataclass(frozen=True, slots=True)
 class Between:
-    """Texts with something before and behind them."""
+    """Texts with a prefix and a suffix."""
 
     inner: Generator
     before: str
@@ -136,7 +136,7 @@ class Bytes:
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """What becomes of another's values."""
+    """Converted values of another generator."""
 
     inner: Generator
     change: Callable[[Any], Any]
@@ -160,7 +160,7 @@ class Lists:
 
 @dataclass(frozen=True, slots=True)
 class Maps:
-    """Maps of a size from `low` to `high`, both included; smaller where keys come twice."""
+    """Maps of a size from `low` to `high`, both included; smaller where keys are repeated."""
 
     key: Generator
     value: Generator
@@ -223,5 +223,5 @@ class OneOf:
 
 
 def _within(rows: Sequence[int], sizes: Sequence[int], most: int) -> list[int]:
-    """A number for each element: those of one row follow each other, and no two elements share one."""
+    """A number for each element: those of one row are consecutive, and no two elements share one."""
     return [row * most + at for row, size in zip(rows, sizes, strict=True) for at in range(size)]

@@ -1,4 +1,4 @@
-"""The keys of the datagen source: Confluent's by their names, and ours."""
+"""The keys of the datagen source: Confluent's, and a few new ones."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _headers(name: str, value: Any) -> None:
 
 
 def _moment(written: str) -> int | None:
-    """Milliseconds since 1970, as they are written or of a date and time in ISO 8601; None of nothing."""
+    """Milliseconds since 1970, as written or from a date and time in ISO 8601; None for nothing."""
     if not written:
         return None
     if written.isascii() and written.isdigit() and len(written) < 16:
@@ -69,7 +69,7 @@ def _moment(written: str) -> int | None:
 class DatagenOptions(
     settings.Options, without_effect={"generate.timeout": "making a record takes no time to speak of"}
 ):
-    """The keys, and what they say together."""
+    """The keys, and what they mean together."""
 
     kafka_topic = settings.String(
         "kafka.topic",
@@ -215,10 +215,10 @@ class DatagenOptions(
     task_seed = settings.Long("task.seed", default=0, internal=True, doc="The seed, where none is set.")
 
     def schema_text(self) -> tuple[str, str]:
-        """The Avro schema that is meant, and the key that says so.
+        """The Avro schema of the keys, and the key that defines it.
 
         Raises:
-            ConfigError: none or several are, or the file cannot be read.
+            ConfigError: none or several do, or the file cannot be read.
         """
         given = [key for key in ("quickstart", "schema.string", "schema.filename") if self.config[key]]
         if not given:

@@ -1,4 +1,4 @@
-"""How many records may be given by now."""
+"""The number of records that are due."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ class Unbounded:
     """As many as there is room for."""
 
     def due(self, most: int) -> tuple[int, float]:
-        """How many may be given now, at most so many, and if none: in how many seconds one may be."""
+        """The number that is due now, at most this many, and if none: in how many seconds one will be."""
         return most, 0.0
 
 
 class Steady:
-    """So many a second, evenly.
+    """This many a second, evenly.
 
     Args:
         rate: records a second, above 0.

@@ -1,7 +1,7 @@
-"""Texts that match a regular expression, by the column.
+"""Random texts that match a regular expression, by the column.
 
-What expressions in schemas of test data are made of: characters, classes, groups, alternatives and repetitions. What
-looks around or back is refused. `*`, `+` and `{n,}` repeat at most eight times more than they must.
+Supported are the elements of schemas for test data: characters, classes, groups, alternatives and repetitions.
+Lookarounds and backreferences are refused. `*`, `+` and `{n,}` repeat at most eight times more than required.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Pattern(Protocol):
     """A part of an expression."""
 
     def column(self, chance: Random, count: int) -> list[str]:
-        """So many texts that match."""
+        """This many matching texts."""
 
 
 class Characters:
@@ -42,7 +42,7 @@ class Characters:
         return list(self.run(chance, count))
 
     def run(self, chance: Random, count: int) -> str:
-        """So many characters as one text."""
+        """This many characters as one text."""
         if self._table is not None:
             return chance.randbytes(count).translate(self._table).decode("ascii")
         return "".join(chosen(chance, count, self.alphabet))
@@ -98,10 +98,10 @@ class Repeated:
 
 
 def parse(expression: str) -> Pattern:
-    """The pattern that an expression means.
+    """The pattern of an expression.
 
     Raises:
-        ValueError: it cannot be read, or asks for something that is not made.
+        ValueError: it cannot be parsed, or is not supported.
     """
     reader = _Reader(expression)
     pattern = reader.either()

@@ -1,7 +1,7 @@
-"""From an Avro schema, with what it says of the data in `arg.properties`, to what makes such data.
+"""From an Avro schema, with `arg.properties` about the data, to generators of such data.
 
 The properties are those of Confluent's avro-random-generator: `options`, `regex`, `range`, `iteration`, `length`,
-`odds`, `keys`, `prefix` and `suffix`. The Connect schema is the one that AvroConverter has for the Avro schema.
+`odds`, `keys`, `prefix` and `suffix`. The Connect schema is that of AvroConverter for the Avro schema.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ _RANGES: Final = {
 
 
 class Problem(Exception):
-    """Something in a schema is wrong; the message says where and what."""
+    """An error in a schema; the message says where and what."""
 
 
 def read(text: str, null_share: float) -> tuple[Schema, Generator]:
-    """The schema of the values, and what makes them.
+    """The schema of the values, and their generator.
 
     Args:
         text: an Avro schema.
         null_share: the share of nulls where null is allowed.
 
     Raises:
-        Problem: it is none, or asks for what cannot be made.
+        Problem: it is invalid, or requires what cannot be generated.
     """
     try:
         avro = parse(text)
@@ -59,7 +59,7 @@ class _Maker:
         self._null_share = null_share
 
     def make(self, avro: AvroType, schema: Schema, path: str) -> Generator:
-        """What makes values of a type. `path` leads there, for errors."""
+        """The generator of a type's values. `path` leads there, for errors."""
         inner = avro.nullable
         if inner is not None:
             return make.Nullable(self.make(inner, schema, path), self._null_share)
@@ -185,7 +185,7 @@ def _decoded(schema: Schema, path: str) -> Callable[[Any], Any]:
 
 
 class _Said:
-    """What a type's `arg.properties` say. Everything that is there must be used."""
+    """A type's `arg.properties`. Every one of them must be used."""
 
     def __init__(self, avro: AvroType, path: str) -> None:
         found = avro.props.get(PROPERTIES, {})
@@ -205,7 +205,7 @@ class _Said:
         return value
 
     def all_used(self) -> None:
-        """Refuse properties that nothing was made of."""
+        """Refuse unused properties."""
         # What options or a regex have decided leaves nothing to the others, as in the original.
         decided = any(name in self._found and name in self._used for name in ("options", "regex"))
         for name in self._found:
@@ -234,7 +234,7 @@ class _Said:
         return low, high
 
     def range(self, number: type[Any], default: tuple[Any, Any]) -> tuple[Any, Any]:
-        """From where, and up to where, the latter not included."""
+        """The lower limit, and the upper one, which is not included."""
         given = self.get("range", dict) or {}
         low, high = self._number(given, "min", number, default[0]), self._number(given, "max", number, default[1])
         if given and low >= high:
@@ -242,7 +242,7 @@ class _Said:
         return low, high
 
     def counted(self, number: type[Any], most: Any) -> Generator | None:
-        """Numbers that go on, if they are asked for."""
+        """Consecutive numbers, if requested."""
         given = self.get("iteration", dict)
         if given is None:
             return None

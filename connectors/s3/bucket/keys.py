@@ -1,4 +1,4 @@
-"""The keys that sink and source have in common: Confluent's names; Aiven's and others' are understood as well."""
+"""The keys that sink and source share: Confluent's names; Aiven's and others' are accepted as well."""
 
 from __future__ import annotations
 

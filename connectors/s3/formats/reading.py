@@ -1,4 +1,4 @@
-"""What all format readers have in common: they take an object's bytes and return records in chunks, with positions.
+"""What all format readers share: they read an object's bytes and return records in chunks, with positions.
 
 A position is a record's number within its object: how many records (lines, rows) precede it, blank and bad ones
 included. Reading can continue at any of them, in any process.

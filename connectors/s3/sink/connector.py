@@ -14,7 +14,7 @@ from connectors.s3.sink.task import S3SinkTask
 
 
 class S3SinkConnector(SinkConnector):
-    """Hands its configuration to the tasks. Connects to nothing."""
+    """Passes its configuration to the tasks. Connects to nothing."""
 
     settings = S3SinkOptions.definition()
     needs: ClassVar[Mapping[str, str]] = {"boto3": "connect-runtime[s3]"}

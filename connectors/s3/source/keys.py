@@ -1,4 +1,4 @@
-"""The keys of the S3 source: Aiven's and Confluent's names if they mean the same, ours if neither has one."""
+"""The keys of the S3 source: Aiven's and Confluent's names if they mean the same, else new ones."""
 
 from __future__ import annotations
 
