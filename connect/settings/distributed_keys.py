@@ -31,7 +31,12 @@ CLIENT: Final = define(
         doc="The protocol for brokers; ssl.* and sasl.* have the details.",
     ),
     Long("connections.max.idle.ms", default=540_000, doc="Milliseconds after which an idle connection is closed."),
-    Int("request.timeout.ms", default=40_000, validator=at_least(0), doc="Milliseconds that an answer may take."),
+    Int(
+        "request.timeout.ms",
+        default=40_000,
+        validator=at_least(0),
+        doc="The time limit of a request, in milliseconds.",
+    ),
     _milliseconds("metadata.max.age.ms", 300_000, "Milliseconds after which what is known of brokers is asked again."),
     _milliseconds(
         "metadata.recovery.rebootstrap.trigger.ms", 300_000, "Milliseconds without metadata before starting afresh."

@@ -52,7 +52,7 @@ class MirrorOptions(settings.Options):
         importance="HIGH",
         group=_CLUSTERS,
         validator=settings.non_empty,
-        doc="What the cluster is called that is copied from. It stands before the names of its topics at the target.",
+        doc="The alias of the source cluster. It is the prefix of its topics at the target.",
     )
     target_alias = settings.String(
         "target.cluster.alias",
@@ -60,7 +60,7 @@ class MirrorOptions(settings.Options):
         importance="HIGH",
         group=_CLUSTERS,
         validator=settings.non_empty,
-        doc="What the cluster is called that is copied to: the one whose worker runs the connector.",
+        doc="The alias of the target cluster: the one whose worker runs the connector.",
     )
     source_servers = settings.String(
         "source.cluster.bootstrap.servers",
@@ -76,10 +76,10 @@ class MirrorOptions(settings.Options):
         importance="HIGH",
         group=_CLUSTERS,
         validator=_servers,
-        doc="Brokers of the target, where topics are made and groups are looked at. Records are written by the "
+        doc="Brokers of the target, for creating topics and reading groups. Records are written by the "
         "worker's own producer: it must be a worker of this cluster. Other keys work as for the source.",
     )
-    enabled = settings.Boolean("enabled", default=True, importance="LOW", group=_OTHER, doc="Without, no task runs.")
+    enabled = settings.Boolean("enabled", default=True, importance="LOW", group=_OTHER, doc="Whether tasks run at all.")
     admin_timeout = settings.Long(
         "admin.timeout.ms",
         default=60_000,
@@ -87,7 +87,7 @@ class MirrorOptions(settings.Options):
         group=_OTHER,
         validator=settings.at_least(1),
         convert=settings.seconds,
-        doc="How long a question to a cluster may take.",
+        doc="The time limit of an admin request to a cluster.",
     )
     policy_class = settings.String(
         "replication.policy.class",
@@ -105,7 +105,7 @@ class MirrorOptions(settings.Options):
         importance="LOW",
         group=_NAMES,
         validator=settings.non_empty,
-        doc="What stands between alias and topic.",
+        doc="The separator between alias and topic.",
     )
     internal_separator = settings.Boolean(
         "replication.policy.internal.topic.separator.enabled",
@@ -120,7 +120,7 @@ class MirrorOptions(settings.Options):
         importance="LOW",
         group=_OTHER,
         validator=_only("ForwardingAdmin"),
-        doc="Understood, without effect: topics are made in the target cluster itself.",
+        doc="Without effect: topics are created in the target cluster itself.",
     )
 
     def __init__(self, config: Config) -> None:
@@ -165,7 +165,7 @@ class CopyOptions(
         importance="LOW",
         group=_OTHER,
         validator=_only("DefaultTopicFilter"),
-        doc="Understood, without effect: topics and topics.exclude choose.",
+        doc="Without effect: topics and topics.exclude choose.",
     )
     heartbeats_copied = settings.Boolean(
         "heartbeats.replication.enabled",
@@ -180,8 +180,8 @@ class CopyOptions(
         importance="LOW",
         group=_SYNCS,
         validator=settings.one_of(SOURCE, TARGET),
-        doc="The cluster that keeps offset syncs. With target nothing is written at the source. Source and checkpoint "
-        "connector must have the same.",
+        doc="The cluster that keeps offset syncs. With target nothing is written at the source. It must be the same "
+        "for source and checkpoint connector.",
     )
     poll_timeout = settings.Long(
         "consumer.poll.timeout.ms",
@@ -197,7 +197,7 @@ class CopyOptions(
         default=["legacy"],
         importance="LOW",
         group=_OTHER,
-        doc="Understood, without effect: metrics have the names that this page tells.",
+        doc="Without effect: metrics have the names on this page.",
     )
 
     @property
@@ -220,7 +220,7 @@ class MirrorSourceOptions(
         default=True,
         importance="LOW",
         group=_TOPICS,
-        doc="Whether new topics and partitions are looked for.",
+        doc="Whether to look for new topics and partitions.",
     )
     refresh_topics_seconds = settings.Long(
         "refresh.topics.interval.seconds",
@@ -268,8 +268,8 @@ class MirrorSourceOptions(
         importance="LOW",
         group=_TOPICS,
         validator=settings.one_of(SOURCE, TARGET),
-        doc="What becomes of settings that nobody set: target leaves them to the brokers there, source writes out "
-        "what the source's brokers take.",
+        doc="What to do with settings at their defaults: target leaves them to the target's brokers, source copies "
+        "the defaults of the source's brokers.",
     )
     property_filter_class = settings.String(
         "config.property.filter.class",
@@ -277,14 +277,15 @@ class MirrorSourceOptions(
         importance="LOW",
         group=_OTHER,
         validator=_only("DefaultConfigPropertyFilter"),
-        doc="Understood, without effect: config.properties.exclude chooses.",
+        doc="Without effect: config.properties.exclude chooses.",
     )
     sync_acls = settings.Boolean(
         "sync.topic.acls.enabled",
         default=True,
         importance="LOW",
         group=_TOPICS,
-        doc="Whether ACLs of topics are copied: who may read there may read here. The right to write is not.",
+        doc="Whether ACLs of topics are copied: who may read at the source may read at the target. The right to write "
+        "is not copied.",
     )
     sync_acls_seconds = settings.Long(
         "sync.topic.acls.interval.seconds",
@@ -299,7 +300,7 @@ class MirrorSourceOptions(
         default=2,
         importance="LOW",
         group=_TOPICS,
-        doc="How many copies new topics of the target have; -1 leaves it to its brokers.",
+        doc="The replicas of new topics at the target; -1 leaves it to its brokers.",
     )
     emit_syncs = settings.Boolean(
         "emit.offset-syncs.enabled",
@@ -313,7 +314,7 @@ class MirrorSourceOptions(
         default=3,
         importance="LOW",
         group=_SYNCS,
-        doc="How many copies the topic of offset syncs has.",
+        doc="The replicas of the topic of offset syncs.",
     )
     lag = settings.Long(
         "offset.lag.max",
@@ -321,21 +322,21 @@ class MirrorSourceOptions(
         importance="LOW",
         group=_SYNCS,
         validator=settings.at_least(0),
-        doc="After so many records of a partition there is another offset sync. Fewer translate more closely.",
+        doc="The number of records of a partition between two offset syncs. Fewer give more exact translations.",
     )
     add_alias_to_metrics = settings.Boolean(
         "add.source.alias.to.metrics",
         default=False,
         importance="LOW",
         group=_OTHER,
-        doc="Understood, without effect: metrics always have the source's alias.",
+        doc="Without effect: metrics always have the source's alias.",
     )
     incremental_alter_configs = settings.String(
         "use.incremental.alter.configs",
         default="requested",
         importance="LOW",
         group=_OTHER,
-        doc="Understood, without effect: only what differs is altered, each setting by itself.",
+        doc="Without effect: only differing settings are altered, each by itself.",
     )
     assigned_partitions = settings.List(
         PARTITIONS, default=[], internal=True, doc="The share of a task: topic-partition."
@@ -381,14 +382,14 @@ class MirrorCheckpointOptions(CopyOptions):
         importance="LOW",
         group=_OTHER,
         validator=_only("DefaultGroupFilter"),
-        doc="Understood, without effect: groups and groups.exclude choose.",
+        doc="Without effect: groups and groups.exclude choose.",
     )
     refresh_groups = settings.Boolean(
         "refresh.groups.enabled",
         default=True,
         importance="LOW",
         group=_WHAT,
-        doc="Whether new groups are looked for.",
+        doc="Whether to look for new groups.",
     )
     refresh_groups_seconds = settings.Long(
         "refresh.groups.interval.seconds",
@@ -418,14 +419,14 @@ class MirrorCheckpointOptions(CopyOptions):
         default=3,
         importance="LOW",
         group=_SYNCS,
-        doc="How many copies the topic of checkpoints has.",
+        doc="The replicas of the topic of checkpoints.",
     )
     sync_offsets = settings.Boolean(
         "sync.group.offsets.enabled",
         default=False,
         importance="LOW",
         group=_SYNCS,
-        doc="Whether translated offsets are committed at the target, for groups that have no member there.",
+        doc="Whether translated offsets are committed at the target, for groups without members there.",
     )
     sync_offsets_seconds = settings.Long(
         "sync.group.offsets.interval.seconds",
@@ -461,5 +462,5 @@ class MirrorHeartbeatOptions(MirrorOptions):
         default=3,
         importance="LOW",
         group=_OTHER,
-        doc="How many copies the topic of heartbeats has.",
+        doc="The replicas of the topic of heartbeats.",
     )

@@ -59,7 +59,7 @@ class FrameOptions(settings.Options):
         "ending.offsets",
         default="latest",
         validator=_offsets,
-        doc="Where spark.read ends: latest, or JSON with the offset behind the last one of each partition.",
+        doc="Where spark.read ends: latest, or JSON with the offset after the last one of each partition.",
     )
     starting_timestamp = settings.Long(
         "starting.timestamp",

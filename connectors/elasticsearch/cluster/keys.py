@@ -28,8 +28,8 @@ class _ReachOptions(settings.Options):
         importance="HIGH",
         group=_CLUSTER,
         width="LONG",
-        doc="The nodes, with commas: http://one:9200,http://two:9200. Each task begins at one by chance and takes "
-        "turns; one that does not answer is left out for a while.",
+        doc="The nodes, with commas: http://one:9200,http://two:9200. Each task begins at a random one and rotates; "
+        "one that does not answer is skipped for a while.",
     )
     connect_timeout = settings.Int(
         "connection.timeout.ms",
@@ -47,14 +47,14 @@ class _ReachOptions(settings.Options):
         group=_CLUSTER,
         validator=settings.at_least(1),
         convert=settings.seconds,
-        doc="How long to wait for an answer. A request that got none is made again.",
+        doc="How long to wait for a response. A request without one is retried.",
     )
     compression = settings.Boolean(
         "connection.compression",
         default=False,
         importance="LOW",
         group=_CLUSTER,
-        doc="Whether requests and answers are compressed (gzip).",
+        doc="Whether requests and responses are compressed (gzip).",
     )
     idle = settings.Int(
         "max.connection.idle.time.ms",
@@ -71,7 +71,7 @@ class _ReachOptions(settings.Options):
         importance="LOW",
         group=_CLUSTER,
         validator=settings.at_least(0),
-        doc="How often a request is made again after an error that passes: a node that is away, 429, 503.",
+        doc="How often a request is retried after a transient error: an unavailable node, 429, 503.",
     )
     backoff = settings.Long(
         "retry.backoff.ms",
@@ -80,8 +80,7 @@ class _ReachOptions(settings.Options):
         group=_CLUSTER,
         validator=settings.at_least(0),
         convert=settings.seconds,
-        doc="How long to wait before the first of those; each time twice as long, at most ten seconds, less a part "
-        "by chance.",
+        doc="How long to wait before the first retry; each time twice as long, at most ten seconds, with jitter.",
     )
 
 

@@ -15,7 +15,7 @@ _PROXY: Final = "Proxy"
 class LoginOptions(settings.Options):
     """A user of the cluster."""
 
-    username = settings.String("connection.username", default=None, group=_LOGIN, doc="Who we are there.")
+    username = settings.String("connection.username", default=None, group=_LOGIN, doc="The user name.")
     password = settings.Password("connection.password", default=None, group=_LOGIN, doc="The password.")
 
 
@@ -50,28 +50,31 @@ class AwsOptions(settings.Options):
         doc="Sign requests for Amazon's service in this region (SigV4). Needs boto3: connect-runtime[s3].",
     )
     aws_access_key_id = settings.String(
-        "aws.access_key_id", default=None, group=_LOGIN, doc="The key; what boto3 finds on this machine by default."
+        "aws.access_key_id",
+        default=None,
+        group=_LOGIN,
+        doc="The access key. By default the one that boto3 finds on this machine.",
     )
     aws_secret_access_key = settings.Password("aws.secret_access_key", default=None, group=_LOGIN, doc="Its secret.")
     aws_service = settings.String(
         "aws.service.signing.name",
         default=None,
         group=_LOGIN,
-        doc="Which service signatures are for: es (the default), or aoss, the serverless one.",
+        doc="The service of the signatures: es (the default), or aoss, the serverless one.",
     )
-    role = settings.String("aws.sts.role.arn", default=None, group=_LOGIN, doc="A role to take on.")
+    role = settings.String("aws.sts.role.arn", default=None, group=_LOGIN, doc="A role to assume.")
     role_session = settings.String(
-        "aws.sts.role.session.name", default=None, group=_LOGIN, doc="What its session is called."
+        "aws.sts.role.session.name", default=None, group=_LOGIN, doc="The name of the role's session."
     )
     role_seconds = settings.Int(
         "aws.sts.role.session.duration",
         default=3600,
         group=_LOGIN,
         validator=settings.at_least(900),
-        doc="How many seconds it holds; it is renewed before it ends.",
+        doc="How many seconds the session lasts; it is renewed before it ends.",
     )
     role_external_id = settings.String(
-        "aws.sts.role.external.id", default=None, group=_LOGIN, doc="The external id that the role asks for."
+        "aws.sts.role.external.id", default=None, group=_LOGIN, doc="The external id that the role requires."
     )
 
 
@@ -83,7 +86,7 @@ class ProxyOptions(settings.Options):
         default="",
         importance="LOW",
         group=_PROXY,
-        doc="An HTTP proxy to go through. Nothing: none, whatever the environment says.",
+        doc="An HTTP proxy. Empty: none, whatever the environment says.",
     )
     proxy_port = settings.Int(
         "proxy.port",
@@ -94,7 +97,7 @@ class ProxyOptions(settings.Options):
         doc="Its port.",
     )
     proxy_username = settings.String(
-        "proxy.username", default="", importance="LOW", group=_PROXY, doc="Who we are for the proxy."
+        "proxy.username", default="", importance="LOW", group=_PROXY, doc="The user name at the proxy."
     )
     proxy_password = settings.Password(
         "proxy.password", default=None, importance="LOW", group=_PROXY, doc="The password for it."
@@ -196,7 +199,7 @@ class OpenSearchTls(_PlainNames):
         default=False,
         importance="LOW",
         group=_TLS,
-        doc="Whether any certificate will do, which is not protection. For trying things out.",
+        doc="Whether any certificate is trusted, which gives no protection. For tests.",
     )
 
     @property

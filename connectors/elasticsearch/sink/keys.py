@@ -61,7 +61,7 @@ class _OwnOptions(
         default=2000,
         group=_WRITING,
         validator=settings.at_least(1),
-        doc="How many records a bulk request has at most.",
+        doc="The most records of a bulk request.",
     )
     bulk_bytes = settings.Long(
         "bulk.size.bytes",
@@ -69,14 +69,14 @@ class _OwnOptions(
         importance="LOW",
         group=_WRITING,
         validator=settings.at_least(-1),
-        doc="How large a bulk request is at most, in bytes, unless one record alone is larger. -1: no limit.",
+        doc="The most bytes of a bulk request, unless one record alone is larger. -1: no limit.",
     )
     in_flight = settings.Int(
         "max.in.flight.requests",
         default=5,
         group=_WRITING,
         validator=settings.between(1, 100),
-        doc="How many bulk requests a task has on their way at a time.",
+        doc="How many bulk requests a task sends at a time.",
     )
     buffered_records = settings.Int(
         "max.buffered.records",
@@ -84,7 +84,7 @@ class _OwnOptions(
         importance="LOW",
         group=_WRITING,
         validator=settings.at_least(1),
-        doc="How many records wait, or are on their way, before no more are consumed.",
+        doc="How many records may wait, or be on their way, before consumption pauses.",
     )
     buffered_bytes = settings.Long(
         "max.buffered.bytes",
@@ -108,7 +108,7 @@ class _OwnOptions(
         default=False,
         importance="LOW",
         group=_WRITING,
-        doc="Understood; without effect. Offsets are those that records were consumed at, whatever transformations do.",
+        doc="Without effect: offsets are always those at which records were consumed, whatever transformations do.",
     )
     script_source = settings.String(
         "script.source",
@@ -118,7 +118,7 @@ class _OwnOptions(
         doc="The script of the write method script; params.doc is the record's document. Added.",
     )
     script_id = settings.String(
-        "script.id", default=None, group=_WRITING, doc="The same, one that is stored in the cluster. Added."
+        "script.id", default=None, group=_WRITING, doc="The same, of a script that is stored in the cluster. Added."
     )
     script_lang = settings.String(
         "script.lang", default="painless", group=_WRITING, doc="The language of script.source. Added."
@@ -140,7 +140,7 @@ class _OwnOptions(
         default=False,
         importance="HIGH",
         group=_DOCUMENTS,
-        doc="Whether a document's id is where its record lies, topic+partition+offset, and not the record's key.",
+        doc="Whether a document's id is the record's topic+partition+offset instead of its key.",
     )
     keyless = settings.List(
         "topic.key.ignore",
@@ -179,7 +179,7 @@ class _OwnOptions(
         group=_DOCUMENTS,
         width="LONG",
         convert=_templates,
-        doc="Dynamic templates of indices that are made: a JSON list as in the cluster's own interface. Added.",
+        doc="Dynamic templates of new indices: a JSON list as in the cluster's own interface. Added.",
     )
     version_header = settings.String(
         "external.version.header",
@@ -210,7 +210,7 @@ class _OwnOptions(
         default="${topic}",
         group=_TARGETS,
         doc="The index of a record: ${topic}, ${key.NAME}, ${value.NAME}, ${header.NAME} (dots lead into objects), "
-        "${timestamp:%Y.%m.%d} (when the record was made, UTC; ${value.NAME:%Y.%m} for a field). Added.",
+        "${timestamp:%Y.%m.%d} (the record's timestamp, UTC; ${value.NAME:%Y.%m} for a field). Added.",
     )
     written_nulls = settings.String(
         "behavior.on.null.values",
@@ -226,7 +226,7 @@ class _OwnOptions(
         importance="LOW",
         group=_BAD,
         validator=settings.one_of("default", IGNORE, WARN, REPORT, FAIL, ignore_case=True),
-        doc="What becomes of a document that the cluster refuses: ignore, warn, report (to the connector's error "
+        doc="What happens to a document that the cluster refuses: ignore, warn, report (to the connector's error "
         "policy), fail. By default it is report where there is such a policy, else fail.",
     )
     written_conflicts = settings.String(
@@ -235,15 +235,15 @@ class _OwnOptions(
         importance="LOW",
         group=_BAD,
         validator=settings.one_of("default", IGNORE, WARN, REPORT, FAIL, ignore_case=True),
-        doc="What becomes of a record whose document is there in the same or a newer version: ignore (it is an old "
-        "record that came again), warn, report, fail.",
+        doc="What happens to a record whose document exists in the same or a newer version: ignore (it is a repeated "
+        "old record), warn, report, fail.",
     )
     drop_invalid = settings.Boolean(
         "drop.invalid.message",
         default=False,
         importance="LOW",
         group=_BAD,
-        doc="Whether a record that cannot be made a document is left out, with a line in the log.",
+        doc="Whether a record that cannot become a document is left out, with a line in the log.",
     )
 
 
@@ -274,8 +274,8 @@ class SinkOptions(_OwnOptions, EvolutionOptions):
     )
     unknown_fields = EvolutionOptions.unknown_fields.replaced(
         group=_DOCUMENTS,
-        doc="What a field means that the mapping does not have and that may not be added: reject (the record does not "
-        "fit) or ignore (the field is not written). Added.",
+        doc="What to do with a field that the mapping does not have and that may not be added: reject (the record "
+        "does not fit) or ignore (the field is not written). Added.",
     )
     mismatch = EvolutionOptions.mismatch.replaced(
         default=PASS,
@@ -291,7 +291,7 @@ class SinkOptions(_OwnOptions, EvolutionOptions):
         group=_WRITING,
         validator=settings.at_least(1),
         convert=settings.seconds,
-        doc="How long to wait, before offsets are committed, for all that is on its way. Then the task fails.",
+        doc="How long a commit of offsets may wait for running requests. Then the task fails.",
     )
 
     stream_template: str | None = None
@@ -355,13 +355,13 @@ class ElasticsearchSinkOptions(ElasticsearchOptions, SinkOptions):
         group=_WRITING,
         validator=settings.one_of(INSERT, UPSERT, SCRIPT, ignore_case=True),
         doc="insert: a record is the whole document of its id. upsert: its fields are written into the document of "
-        "its id, which is made if need be. script: a script changes that document.",
+        "its id, which is created if needed. script: a script changes that document.",
     )
     autogenerated_ids = settings.Boolean(
         "use.autogenerated.ids",
         default=False,
         group=_DOCUMENTS,
-        doc="Whether, with key.ignore, the cluster chooses ids: faster, but a record that comes again is doubled.",
+        doc="Whether, with key.ignore, the cluster chooses ids: faster, but a repeated record is a second document.",
     )
     external_usage = settings.String(
         "external.resource.usage",
@@ -371,8 +371,8 @@ class ElasticsearchSinkOptions(ElasticsearchOptions, SinkOptions):
         validator=settings.one_of(
             "disabled", "index", "datastream", "alias_index", "alias_datastream", ignore_case=True
         ),
-        doc="What topic.to.external.resource.mapping names, all of it there already: INDEX, DATASTREAM, "
-        "ALIAS_INDEX, ALIAS_DATASTREAM. DISABLED: indices are named for topics, and made if need be.",
+        doc="What topic.to.external.resource.mapping names, all of which must exist: INDEX, DATASTREAM, "
+        "ALIAS_INDEX, ALIAS_DATASTREAM. DISABLED: indices are named after topics, and created if needed.",
     )
     external_resources = settings.List(
         "topic.to.external.resource.mapping",
@@ -411,7 +411,7 @@ class ElasticsearchSinkOptions(ElasticsearchOptions, SinkOptions):
         default=[],
         importance="LOW",
         group=_TARGETS,
-        doc="The first of these fields that a record has becomes @timestamp; else it is when the record was made.",
+        doc="The first of these fields that a record has becomes @timestamp; else the record's own timestamp does.",
     )
 
     def __init__(self, config: Config) -> None:
@@ -439,8 +439,8 @@ class OpenSearchSinkOptions(OpenSearchOptions, SinkOptions):
         importance="LOW",
         group=_DOCUMENTS,
         validator=settings.one_of("none", "record.key", "topic.partition.offset", ignore_case=True),
-        doc="Ids with key.ignore: topic.partition.offset; record.key, without versions; none, the cluster's "
-        "choice, which doubles a record that comes again.",
+        doc="Ids with key.ignore: topic.partition.offset; record.key, without versions; none, the cluster's choice: a "
+        "repeated record is a second document.",
     )
     existing_type = settings.String(
         "existing.resource.type",
@@ -448,8 +448,8 @@ class OpenSearchSinkOptions(OpenSearchOptions, SinkOptions):
         importance="LOW",
         group=_TARGETS,
         validator=settings.one_of("none", "index", "data_stream", "alias", ignore_case=True),
-        doc="What topic.to.existing.resource.mapping names, all of it there already: index, data_stream, alias. "
-        "none: indices are named for topics, and made if need be.",
+        doc="What topic.to.existing.resource.mapping names, all of which must exist: index, data_stream, alias. "
+        "none: indices are named after topics, and created if needed.",
     )
     existing_resources = settings.List(
         "topic.to.existing.resource.mapping",
@@ -462,23 +462,26 @@ class OpenSearchSinkOptions(OpenSearchOptions, SinkOptions):
         "data.stream.enabled",
         default=False,
         group=_TARGETS,
-        doc="Whether records go to data streams, named for their topics, and not to indices.",
+        doc="Whether records go to data streams, named after their topics, instead of indices.",
     )
     stream_prefix = settings.String(
-        "data.stream.prefix", default=None, group=_TARGETS, doc="Comes before the topic in that name, with a dash."
+        "data.stream.prefix",
+        default=None,
+        group=_TARGETS,
+        doc="The prefix of the topic in that name, followed by a dash.",
     )
     timestamp_field = settings.String(
         "data.stream.timestamp.field",
         default="@timestamp",
         group=_TARGETS,
         validator=settings.non_empty,
-        doc="The field with the time; a record that has none gets when it was made.",
+        doc="The field with the time; a record without it gets its own timestamp.",
     )
     existing_template = settings.String(
         "data.streams.existing.index.template.name",
         default=None,
         group=_TARGETS,
-        doc="The index template that is there for the data streams; by default one is made for each.",
+        doc="The existing index template of the data streams; by default one is created for each.",
     )
 
     def __init__(self, config: Config) -> None:

@@ -98,7 +98,7 @@ class SourceOptions(
         default="",
         importance="HIGH",
         group=_WHAT,
-        doc="The same as index.names with a * behind it.",
+        doc="The same as index.names with a * at its end.",
     )
     query = settings.String(
         "query",
@@ -109,7 +109,7 @@ class SourceOptions(
         doc='Only documents that match this query, in JSON: {"term": {"status": "paid"}}.',
     )
     fields = settings.List(
-        "fields", default=[], group=_WHAT, doc="The fields to read, with patterns (customer.*). Nothing: all."
+        "fields", default=[], group=_WHAT, doc="The fields to read, with patterns (customer.*). Empty: all."
     )
     excluded = settings.List("fields.exclude", default=[], group=_WHAT, doc="Fields to leave out, of those.")
     cursor = settings.String(
@@ -117,15 +117,15 @@ class SourceOptions(
         default="",
         importance="HIGH",
         group=_READING,
-        doc="Read documents whose value of this field (a date, a number or a keyword) is higher than what was read. "
-        "Nothing: what was written since, by the sequence numbers of shards, which leaves nothing out.",
+        doc="Read documents whose value of this field (a date, a number or a keyword) is higher than the last one. "
+        "Empty: documents written since, by the sequence numbers of shards, which misses none.",
     )
     initial = settings.String(
         "incrementing.initial",
         default=None,
         importance="LOW",
         group=_READING,
-        doc="With incrementing.field.name, where there is no offset yet: begin behind this value.",
+        doc="With incrementing.field.name, without a stored offset: begin after this value.",
     )
     delay = settings.Long(
         "delay.ms",
@@ -134,16 +134,16 @@ class SourceOptions(
         group=_READING,
         validator=settings.at_least(0),
         convert=settings.seconds,
-        doc="With incrementing.field.name: how long a document may take from the moment in a date until it can be "
-        "found; younger ones are not read yet. Of other fields, how long the highest value must have been there. "
-        "With refresh=false also without that field.",
+        doc="With incrementing.field.name: how long a document may take from the time in a date until a search finds "
+        "it; younger ones are not read yet. For other fields, the age of the highest value. With refresh=false also "
+        "without that field.",
     )
     refresh = settings.Boolean(
         "refresh",
         default=True,
         importance="LOW",
         group=_READING,
-        doc="Whether to refresh an index before it is read, so that all that was written can be found. It needs the "
+        doc="Whether to refresh an index before it is read, so that searches find everything. It needs the "
         "privilege maintenance. false: wait for delay.ms, which must be longer than index.refresh_interval.",
     )
     poll_interval = settings.Int(
@@ -162,7 +162,7 @@ class SourceOptions(
         group=_READING,
         validator=settings.at_least(100),
         convert=settings.seconds,
-        doc="How often to look for new and deleted indices. Tasks restart when there are some.",
+        doc="How often to look for new and deleted indices. Tasks restart when there are any.",
     )
     most_rows = settings.Int(
         "batch.max.rows",
@@ -170,7 +170,7 @@ class SourceOptions(
         importance="LOW",
         group=_READING,
         validator=settings.between(1, 10_000),
-        doc="The most documents that are asked for at a time. The cluster's limit is index.max_result_window.",
+        doc="The most documents of a request. The cluster's limit is index.max_result_window.",
     )
     most_bytes = settings.Int(
         "batch.max.bytes",
@@ -178,7 +178,7 @@ class SourceOptions(
         importance="LOW",
         group=_READING,
         validator=settings.at_least(1024),
-        doc="About how many bytes of documents to ask for at a time. Two such pages are in memory.",
+        doc="About how many bytes of documents to request at a time. Two such pages are in memory.",
     )
     keep_alive_ms = settings.Long(
         "pit.keep.alive.ms",
@@ -186,11 +186,11 @@ class SourceOptions(
         importance="LOW",
         group=_READING,
         validator=settings.at_least(1_000),
-        doc="How long the cluster keeps a view of a shard between two pages. One that is lost is opened again where "
-        "reading is.",
+        doc="How long the cluster keeps a view of a shard between two pages. A lost one is opened again at the "
+        "current position.",
     )
     topic_prefix = settings.String(
-        "topic.prefix", default="", importance="HIGH", group=_RECORDS, doc="What stands before each topic's name."
+        "topic.prefix", default="", importance="HIGH", group=_RECORDS, doc="The prefix of each topic's name."
     )
     topic_name = settings.String(
         "topic.name",
@@ -198,8 +198,8 @@ class SourceOptions(
         importance="MEDIUM",
         group=_RECORDS,
         validator=_topic,
-        doc="The topic, behind topic.prefix. ${index} is the name of the index, of a data stream its own; characters "
-        "that topics cannot have become _.",
+        doc="The topic, after topic.prefix. ${index} is the name of the index, of a data stream its own; characters "
+        "that are invalid in topics become _.",
     )
     value_format = settings.String(
         "value.format",
@@ -209,7 +209,7 @@ class SourceOptions(
         validator=settings.one_of(*FORMATS, ignore_case=True),
         convert=str.lower,
         doc="schemaless: documents as maps. json: the text of the document as it was indexed, for StringConverter, "
-        "which is fastest. mapping: structs whose schema is made of the index's mapping.",
+        "which is fastest. mapping: structs with a schema from the index's mapping.",
     )
     array_fields = settings.List(
         "array.fields",
@@ -218,7 +218,7 @@ class SourceOptions(
         group=_RECORDS,
         convert=frozenset[str],
         doc="With value.format=mapping: fields that hold several values (tags, items.codes), which a mapping does not "
-        "say. Those of type nested are arrays anyway.",
+        "show. Fields of type nested are always arrays.",
     )
     record_key = settings.String(
         "record.key",

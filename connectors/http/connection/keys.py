@@ -93,16 +93,17 @@ class LoginOptions(settings.Options):
         default=None,
         importance="LOW",
         group=_LOGIN,
-        doc="What the header is called, where it is another one. Added.",
+        doc="The name of the header, if it is not Authorization. Added.",
     )
     provider = settings.Class(
         "http.authorization.class",
         default=None,
         importance="LOW",
         group=_LOGIN,
-        doc="module:Class, a class whose credentials() gives the value of the header instead, for each request. Added.",
+        doc="module:Class, a class whose credentials() returns the value of the header instead, for each request. "
+        "Added.",
     )
-    username = settings.String("http.username", default=None, group=_LOGIN, doc="The user, with basic. Added.")
+    username = settings.String("http.username", default=None, group=_LOGIN, doc="The user name, with basic. Added.")
     password = settings.Password("http.password", default=None, group=_LOGIN, doc="The password, with basic. Added.")
 
 
@@ -110,7 +111,7 @@ class OAuth2Options(settings.Options):
     """A token by client credentials."""
 
     token_url = settings.String(
-        "oauth2.access.token.url", default=None, group=_OAUTH2, convert=web_address, doc="Where tokens are given."
+        "oauth2.access.token.url", default=None, group=_OAUTH2, convert=web_address, doc="The URL that issues tokens."
     )
     client_id = settings.String("oauth2.client.id", default=None, group=_OAUTH2, doc="The client id.")
     client_secret = settings.Password("oauth2.client.secret", default=None, group=_OAUTH2, doc="Its secret.")
@@ -120,7 +121,7 @@ class OAuth2Options(settings.Options):
         group=_OAUTH2,
         validator=settings.one_of("HEADER", "URL", ignore_case=True),
         convert=str.upper,
-        doc="HEADER: id and secret stand in the header Authorization. URL: in the form that is sent.",
+        doc="HEADER: id and secret are sent in the header Authorization. URL: in the form.",
     )
     scope = settings.String("oauth2.client.scope", default=None, importance="LOW", group=_OAUTH2, doc="The scope.")
     grant_type = settings.String(
@@ -131,28 +132,28 @@ class OAuth2Options(settings.Options):
         default="grant_type",
         importance="LOW",
         group=_OAUTH2,
-        doc="What the form calls the grant type.",
+        doc="The form's field for the grant type.",
     )
     name_of_client_id = settings.String(
         "oauth2.request.client.id.property",
         default="client_id",
         importance="LOW",
         group=_OAUTH2,
-        doc="What the form calls the client id, with URL.",
+        doc="The form's field for the client id, with URL.",
     )
     name_of_client_secret = settings.String(
         "oauth2.request.client.secret.property",
         default="client_secret",
         importance="LOW",
         group=_OAUTH2,
-        doc="What the form calls the secret, with URL.",
+        doc="The form's field for the secret, with URL.",
     )
     name_of_token = settings.String(
         "oauth2.response.token.property",
         default="access_token",
         importance="LOW",
         group=_OAUTH2,
-        doc="What the answer calls the token.",
+        doc="The response's field with the token.",
     )
 
 
@@ -198,15 +199,15 @@ class ServerOptions(LoginOptions, OAuth2Options, more=_ssl()):
         importance="LOW",
         group=_SERVER,
         validator=settings.at_least(0),
-        doc="How many requests a task makes in a second, at most; 0: any number. What the server's answers say "
-        "(Retry-After, X-RateLimit-Remaining and X-RateLimit-Reset) is kept to besides. Added.",
+        doc="The most requests of a task in a second; 0: any number. The limits in the server's responses "
+        "(Retry-After, X-RateLimit-Remaining and X-RateLimit-Reset) apply too. Added.",
     )
     proxy_host = settings.String(
         "http.proxy.host",
         default=None,
         importance="LOW",
         group=_SERVER,
-        doc="An HTTP proxy. Without, what this machine's variables say (https_proxy, no_proxy).",
+        doc="An HTTP proxy. By default that of this machine's variables (https_proxy, no_proxy).",
     )
     proxy_port = settings.Int(
         "http.proxy.port",
@@ -217,10 +218,10 @@ class ServerOptions(LoginOptions, OAuth2Options, more=_ssl()):
         doc="Its port.",
     )
     proxy_username = settings.String(
-        "http.proxy.username", default=None, importance="LOW", group=_SERVER, doc="The user for it. Added."
+        "http.proxy.username", default=None, importance="LOW", group=_SERVER, doc="The user name at the proxy. Added."
     )
     proxy_password = settings.Password(
-        "http.proxy.password", default=None, importance="LOW", group=_SERVER, doc="The password for it. Added."
+        "http.proxy.password", default=None, importance="LOW", group=_SERVER, doc="The password at the proxy. Added."
     )
     trust_all = settings.Boolean(
         "http.ssl.trust.all.certs",

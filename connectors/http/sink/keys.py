@@ -53,8 +53,8 @@ class SinkOptions(
         group=_WHAT,
         width="LONG",
         convert=_url,
-        doc="Where records are sent. {topic}, {partition}, {offset} and {key} stand for those of the record, encoded "
-        "for a URL (added). Records of one request have the same URL.",
+        doc="Where records are sent. {topic}, {partition}, {offset} and {key} are replaced by those of the record, "
+        "encoded for a URL (added). Records of one request have the same URL.",
     )
     method = settings.String(
         "http.method",
@@ -80,7 +80,7 @@ class SinkOptions(
         group=_WHAT,
         validator=settings.one_of("BASE64", "NUMERIC", ignore_case=True),
         convert=str.upper,
-        doc="How decimals stand in JSON: BASE64 or NUMERIC.",
+        doc="How decimals are written in JSON: BASE64 or NUMERIC.",
     )
     batching = settings.Boolean(
         "batching.enabled",
@@ -94,7 +94,7 @@ class SinkOptions(
         default=500,
         group=_BATCHES,
         validator=settings.between(1, 1_000_000),
-        doc="How many records a request has at most.",
+        doc="The most records of a request.",
     )
     batch_bytes = settings.Long(
         "batch.max.bytes",
@@ -102,19 +102,19 @@ class SinkOptions(
         importance="LOW",
         group=_BATCHES,
         validator=settings.at_least(1),
-        doc="How long the body of a request is at most, unless one record alone is longer. Added.",
+        doc="The most bytes of a request's body, unless one record alone is longer. Added.",
     )
     prefix = settings.String(
-        "batch.prefix", default=None, group=_BATCHES, doc="What a batch begins with; nothing where it is not set."
+        "batch.prefix", default=None, group=_BATCHES, doc="The text before a batch; empty by default."
     )
     suffix = settings.String(
-        "batch.suffix", default=None, group=_BATCHES, doc="What a batch ends with; a line feed where it is not set."
+        "batch.suffix", default=None, group=_BATCHES, doc="The text after a batch; a line feed by default."
     )
     separator = settings.String(
         "batch.separator",
         default=None,
         group=_BATCHES,
-        doc="What stands between the records of a batch; a line feed where it is not set.",
+        doc="The text between the records of a batch; a line feed by default.",
     )
     order = settings.String(
         "http.order",
@@ -123,14 +123,14 @@ class SinkOptions(
         validator=settings.one_of(PARTITION, KEY, NONE, ignore_case=True),
         convert=str.lower,
         doc="Whose records are sent in their order, one request at a time: those of a partition, or of a key (several "
-        "requests of a partition may be under way); none. Added.",
+        "requests of a partition run at a time); none. Added.",
     )
     in_flight = settings.Int(
         "http.max.in.flight",
         default=4,
         group=_DELIVERY,
         validator=settings.between(1, 100),
-        doc="How many requests a task has under way at a time. Added.",
+        doc="How many requests a task sends at a time. Added.",
     )
     buffered_bytes = settings.Long(
         "max.buffered.bytes",
@@ -138,14 +138,14 @@ class SinkOptions(
         importance="LOW",
         group=_DELIVERY,
         validator=settings.at_least(1),
-        doc="How many bytes wait to be sent before no more records are consumed. Added.",
+        doc="How many bytes may wait to be sent before consumption pauses. Added.",
     )
     retries = settings.Int(
         "max.retries",
         default=1,
         group=_DELIVERY,
         validator=settings.at_least(-1),
-        doc="How often a request is made again that failed in passing: no answer, 408, 425, 429, 500, 502, 503 and "
+        doc="How often a request is retried after a transient failure: no answer, 408, 425, 429, 500, 502, 503 and "
         "504. Then the task fails. -1: without end (added).",
     )
     backoff = settings.Long(
@@ -154,7 +154,7 @@ class SinkOptions(
         group=_DELIVERY,
         validator=settings.at_least(0),
         convert=settings.seconds,
-        doc="Before each of those, unless the server asks for more (Retry-After).",
+        doc="The pause before each retry, unless the server asks for a longer one (Retry-After).",
     )
 
     @property

@@ -92,7 +92,7 @@ class SourceOptions(
         group=_WHAT,
         width="LONG",
         convert=urls,
-        doc="What is asked for; several URLs, with commas, are shared out among the tasks. ${offset.field} in it is "
+        doc="The URL to read; the tasks share several, separated by commas. ${offset.field} in it is "
         "replaced by the highest http.offset.field that was read, encoded for a URL.",
     )
     topic = settings.String(
@@ -112,7 +112,7 @@ class SourceOptions(
         group=_WHAT,
         width="LONG",
         doc="The body of a POST. ${offset.field} in it is replaced as in the URL, as it stands in JSON; parameters of "
-        "the cursor and of pages become fields of a body that is an object of JSON.",
+        "the cursor and of pages become fields of a body that is a JSON object.",
     )
     poll_interval = settings.Long(
         "poll.interval.ms",
@@ -120,7 +120,7 @@ class SourceOptions(
         group=_WHAT,
         validator=settings.at_least(0),
         convert=settings.seconds,
-        doc="From one reading of a URL, with all its pages, to the next.",
+        doc="The time between two passes over a URL, with all its pages.",
     )
     format = settings.String(
         "http.response.format",
@@ -137,20 +137,21 @@ class SourceOptions(
         importance="LOW",
         group=_RECORDS,
         validator=settings.at_least(1),
-        doc="How long an answer may be. A longer one fails the task.",
+        doc="The most bytes of a response. A longer one fails the task.",
     )
     records = settings.String(
         "http.records.path",
         default="",
         group=_RECORDS,
-        doc="Where the records are in the answer: a JSON pointer such as /data/items, or data.items. Empty: it is a "
+        doc="Where the records are in the response: a JSON pointer such as /data/items, or data.items. Empty: it is a "
         "list of records, or one record.",
     )
     key = settings.List(
         "http.record.key",
         default=[],
         group=_RECORDS,
-        doc="Fields of the record that are its key, with commas; of several the key is a map. Without, it has none.",
+        doc="Fields of the record that form its key, separated by commas; of several the key is a map. By default it "
+        "has none.",
     )
     timestamp = settings.String(
         "http.record.timestamp",
@@ -163,21 +164,22 @@ class SourceOptions(
         default="",
         importance="HIGH",
         group=_CURSOR,
-        doc="A field of records that grows: when they changed, or their number. Its highest value so far goes into the "
-        "next request; records that are below it, or were read, are left out. Without, each reading takes all.",
+        doc="A field of records that only grows, such as the time of their last change, or their number. Its highest "
+        "value so far goes into the next request; records that are below it, or were read, are left out. By default "
+        "each pass reads all.",
     )
     offset_parameter = settings.String(
         "http.offset.parameter",
         default="",
         importance="HIGH",
         group=_CURSOR,
-        doc="The parameter of the query that it goes into. Or write ${offset.field} into http.url or http.body.",
+        doc="The query parameter for it. Or write ${offset.field} into http.url or http.body.",
     )
     initial = settings.String(
         "http.offset.initial",
         default=None,
         group=_CURSOR,
-        doc="Its value in the first request. Without, the first request has no such parameter.",
+        doc="Its value in the first request. By default the first request has no such parameter.",
     )
     pagination = settings.String(
         "http.pagination",
@@ -186,9 +188,9 @@ class SourceOptions(
         group=_PAGES,
         validator=settings.one_of(NONE, LINK, NEXT_URL, CURSOR, PAGE, OFFSET, ignore_case=True),
         convert=str.lower,
-        doc="none; link: the header Link names the next page (rel=next); next-url: a field of the answer is its URL; "
-        "cursor: a field of the answer goes into a parameter; page: a parameter counts pages; offset: it counts "
-        "records.",
+        doc="none; link: the header Link names the next page (rel=next); next-url: a field of the response is its "
+        "URL; cursor: a field of the response goes into a parameter; page: a parameter counts pages; offset: it "
+        "counts records.",
     )
     page_field = settings.String(
         "http.pagination.field",
@@ -224,7 +226,7 @@ class SourceOptions(
         default=-1,
         group=_RETRIES,
         validator=settings.at_least(-1),
-        doc="How often in a row a request is made again that failed in passing: no answer, 408, 425, 429, 500, 502, "
+        doc="How often in a row a request is retried after transient failures: no answer, 408, 425, 429, 500, 502, "
         "503 and 504. -1: without end; the task's status says what it waits for.",
     )
     backoff = settings.Long(
@@ -233,8 +235,8 @@ class SourceOptions(
         group=_RETRIES,
         validator=settings.at_least(0),
         convert=settings.seconds,
-        doc="Before the first retry; each time twice as long, at most a minute, less a part by chance, and as long as "
-        "the server asks for.",
+        doc="The pause before the first retry; each time twice as long, at most a minute, with jitter, and at least "
+        "what the server asks for.",
     )
     work = settings.String(WORK, default=None, internal=True, doc="Which URLs the task reads.")
 

@@ -227,7 +227,7 @@ class CaptureOptions(settings.Options, without_effect=WITHOUT_EFFECT):
         "database.sslrootcert", default=None, group=_DATABASE, doc="File with the authorities to trust."
     )
     database_sslcert = settings.String(
-        "database.sslcert", default=None, group=_DATABASE, doc="File with our certificate."
+        "database.sslcert", default=None, group=_DATABASE, doc="File with the client's certificate."
     )
     database_sslkey = settings.String("database.sslkey", default=None, group=_DATABASE, doc="File with its key.")
     database_sslpassword = settings.Password(
@@ -414,7 +414,7 @@ class CaptureOptions(settings.Options, without_effect=WITHOUT_EFFECT):
         doc="How intervals are written: microseconds, a month having 30.4375 days; or as in P1Y2M3DT4H5M6.789S.",
     )
     money_fraction_digits = settings.Short(
-        "money.fraction.digits", default=2, group=_EVENTS, doc="Digits behind the point of money."
+        "money.fraction.digits", default=2, group=_EVENTS, doc="Digits after the point of money."
     )
     include_unknown_datatypes = settings.Boolean(
         "include.unknown.datatypes",
