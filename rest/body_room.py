@@ -1,10 +1,8 @@
 """Limits the memory of request bodies: a number of bytes for one, and one for all of them together.
 
 A request takes room as its body arrives, and returns it when it is answered. When there is none left, the request that
-has
-waited longest for the rest of its body is dropped: a stalled client blocks nobody. A body of a few kilobytes takes no
-room:
-of those there are as many as connections.
+has waited longest for the rest of its body is dropped: a stalled client blocks nobody. A body of a few kilobytes takes
+no room: of those there are as many as connections.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Limits the memory of request bodies, and who may send one.
 
-Requests between workers have no user: a signature over the body proves their origin. So before such a body is
-read its headers are checked, and it takes room that no user's request needs.
+Requests between workers have no user: a signature over the body proves their origin. So before such a body is read its
+headers are checked, and it takes room that no user's request needs.
 """
 
 from __future__ import annotations

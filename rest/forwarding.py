@@ -1,8 +1,8 @@
 """Forwards a request to the worker that can carry it out: the group's leader, or the owner of a connector or task.
 
 The herder says where a request belongs before anything is done for it. As in Kafka Connect it is forwarded at most
-twice:
-to the leader as this worker knows it, and by that one to the leader as it knows it. `?forward=` says whether it may be.
+twice: to the leader as this worker knows it, and by that one to the leader as it knows it. `?forward=` says whether it
+may be.
 """
 
 from __future__ import annotations

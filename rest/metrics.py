@@ -44,8 +44,7 @@ async def of_all(
     """Metrics of connectors, by name, on this worker and on the others that run parts of them.
 
     The others are asked in parallel; one that does not answer within two seconds, or is a Java worker, is named.
-    Without
-    `ask_others` only this worker's own.
+    Without `ask_others` only this worker's own.
     """
     here = api.herder.metrics().worker_id
     found = {name: _here(api.herder, name, here) for name in names}

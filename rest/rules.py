@@ -1,9 +1,8 @@
 """The HTTP rules of Kafka Connect's server, applied before a resource is called.
 
 An unknown path is 404, a wrong method 405, a body that is not JSON 415, a client that accepts no JSON 406; OPTIONS
-lists
-the methods, HEAD answers as GET does, a slash at the end changes nothing. A slash inside a connector's name, written
-%2F, stays part of it; Kafka Connect refuses that.
+lists the methods, HEAD answers as GET does, a slash at the end changes nothing. A slash inside a connector's name,
+written %2F, stays part of it; Kafka Connect refuses that.
 """
 
 from __future__ import annotations

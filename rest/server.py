@@ -209,9 +209,8 @@ class _Framing:
     """Refuses requests that two readers may split in two ways: 400, and the connection is closed.
 
     Proxies and workers have to agree where a request ends. With Transfer-Encoding and Content-Length a proxy may use
-    the
-    one and the worker the other; the rest is then read as the next request, of another user. HTTP/1.0
-    knows no Transfer-Encoding. https://www.rfc-editor.org/rfc/rfc9112#section-6.1
+    the one and the worker the other; the rest is then read as the next request, of another user. HTTP/1.0 knows no
+    Transfer-Encoding. https://www.rfc-editor.org/rfc/rfc9112#section-6.1
     """
 
     def __init__(self, app: ASGIApp) -> None:

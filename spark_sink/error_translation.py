@@ -1,10 +1,9 @@
 """Translates errors of Spark into one line that a user can act on: `translate_error`.
 
 An error passes many layers here: Python in an executor, Spark's JVM there, the driver's JVM, Python in the driver,
-perhaps a
-Spark Connect server, and each wraps it in its own words. The search goes in this order: an error of this project,
-wherever
-its Python ran; a condition with known advice (`known_errors.py`); the innermost cause. It is all text by then.
+perhaps a Spark Connect server, and each wraps it in its own words. The search goes in this order: an error of this
+project, wherever its Python ran; a condition with known advice (`known_errors.py`); the innermost cause. It is all text
+by then.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """A small file with the end of a task's lease, until which its query may start new work.
 
 A query continues in Spark while the process that is responsible for it hangs or has lost its lease (P3). So whoever
-offers
-Spark new offsets reads this file first. Both are on one machine; where they are not, there is no such file, and only
-the
-target's transactions keep a late writer out.
+offers Spark new offsets reads this file first. Both are on one machine; where they are not, there is no such file, and
+only the target's transactions keep a late writer out.
 """
 
 from __future__ import annotations

@@ -32,10 +32,8 @@ class ConnectorContext(Protocol):
         """Closed at the end, whatever happens: `self.context.exit_stack.callback(watch.stop)`.
 
         The runtime closes it in the host process, on the thread that calls the connector, in reverse order: after
-        `stop`;
-        or as soon as `start` has raised, and then `stop` is not called. Its own errors are logged or reported as errors
-        of
-        `stop`; they hide no earlier error. A process that is killed closes nothing.
+        `stop`; or as soon as `start` has raised, and then `stop` is not called. Its own errors are logged or reported
+        as errors of `stop`; they hide no earlier error. A process that is killed closes nothing.
         """
 
     def request_task_reconfiguration(self) -> None:
@@ -99,10 +97,8 @@ class Connector(Plugin):
         """Check a configuration beyond what `settings` can express, such as keys that exclude each other.
 
         Returns one entry for each setting; add to `errors` of those at fault, and to `warnings` of those that may not
-        work as
-        intended. Must not raise for a missing required key: forms call it while the user types. Only the plug-in's own
-        keys:
-        the runtime checks the others.
+        work as intended. Must not raise for a missing required key: forms call it while the user types. Only the
+        plug-in's own keys: the runtime checks the others.
         """
         return self.settings.validate(config)
 

@@ -1,9 +1,8 @@
 """Converters: between the bytes in Kafka and the values that connectors see.
 
 A simple converter implements `to_connect_data` and `from_connect_data`; a fast one overrides the `_batch` methods,
-which
-process whole columns. Both must give the same result, and both must be pure: a failed batch is run again in halves to
-find the record.
+which process whole columns. Both must give the same result, and both must be pure: a failed batch is run again in
+halves to find the record.
 
 In a task's process, one instance for keys and one for values, called from one thread: configure -> conversions* ->
 close.
@@ -81,8 +80,7 @@ class Converter(Plugin):
         """As `to_connect_batch`, for a converter that reads headers, such as the id of a schema.
 
         This is what the runtime calls. By default, `to_connect_data` receives the headers, as bytes, of a converter
-        without
-        a `to_connect_batch` of its own.
+        without a `to_connect_batch` of its own.
         """
         without = headers.constant and not (len(headers) and headers[0])
         if without or type(self).to_connect_batch is not Converter.to_connect_batch:
@@ -100,12 +98,10 @@ class Converter(Plugin):
         """As `from_connect_batch`, for a converter that writes headers; with the current headers of the records.
 
         This is what the runtime calls, after the header converter and for keys before values. `headers` and its
-        elements
-        belong to the caller: a converter that adds one returns a new column.
+        elements belong to the caller: a converter that adds one returns a new column.
 
         Kafka Connect lets `fromConnectData` change the headers. `Headers` are immutable here, so that
-        `from_connect_data`
-        cannot: only this method writes headers.
+        `from_connect_data` cannot: only this method writes headers.
         """
         return self.from_connect_batch(topics, values), headers
 

@@ -2,8 +2,7 @@
 
 `engine` of a connector, or `engine.default` of the worker, chooses one by its name. An engine consumes, converts,
 transforms and writes by itself; it may have one task for a connector and distribute the work. The worker supervises it
-as
-any task: leases, states, pausing, restarts, offsets and metrics are those of any other connector.
+as any task: leases, states, pausing, restarts, offsets and metrics are those of any other connector.
 """
 
 from __future__ import annotations
@@ -127,8 +126,7 @@ class EngineTask(Plugin):
         start -> (watch | pause | resume)* -> stop
 
     No work may begin after the lease (P3), nor while paused. What the engine runs elsewhere must end by itself when
-    this
-    process is killed.
+    this process is killed.
 
     Attributes:
         context: see `EngineTaskContext`; set before `start`.

@@ -50,12 +50,9 @@ class SinkTaskContext(Protocol):
         """Closed at the end, whatever happens: `self.context.exit_stack.callback(connection.close)`.
 
         The runtime closes it in the task's process and thread, in reverse order: after `stop`; or as soon as `start`
-        has
-        raised, and then `stop` is not called. Its elements receive the error that ends the task, as at the end of a
-        `with`.
-        Errors of closing are logged; the rest is closed anyway, and the error of `start` stays the task's. A process
-        that is
-        killed closes nothing.
+        has raised, and then `stop` is not called. Its elements receive the error that ends the task, as at the end of a
+        `with`. Errors of closing are logged; the rest is closed anyway, and the error of `start` stays the task's. A
+        process that is killed closes nothing.
         """
 
     @property
@@ -103,17 +100,13 @@ class SinkTask(Plugin):
         start -> open -> (put | pre_commit)* -> close -> ... -> stop
 
     `open` and `close` come in pairs as partitions are assigned and revoked, before and after all other calls about
-    them.
-    `put` owns the batch until it returns. Returning means "accepted", not "durable": `pre_commit` says what is durable.
-    After a `RetriableError` from `put` the same batch is put again after a pause; any other error fails the task, and
-    the
-    offsets of this batch are not committed.
+    them. `put` owns the batch until it returns. Returning means "accepted", not "durable": `pre_commit` says what is
+    durable. After a `RetriableError` from `put` the same batch is put again after a pause; any other error fails the
+    task, and the offsets of this batch are not committed.
 
     A sink that stores its consumed offsets with its data writes both atomically and returns from `open` what it finds
-    in
-    the target; the consumer is placed there, and Kafka's own committed offsets are only a report for lag tools. Its
-    `open`
-    also claims the partitions in the target so that a late write of an earlier owner is refused (P3, P10).
+    in the target; the consumer is placed there, and Kafka's own committed offsets are only a report for lag tools. Its
+    `open` also claims the partitions in the target so that a late write of an earlier owner is refused (P3, P10).
 
     Attributes:
         context: see `SinkTaskContext`; set before `start`.
@@ -123,8 +116,7 @@ class SinkTask(Plugin):
         records_at_once: the maximum number of records of a batch where `max.poll.records` is not set; None for the
             general default. More is for tasks with high costs for a batch, however many records it has.
         single: the target supports one task at a time, as a file does. Where `tasks.max` is not set, an engine that
-            would
-            run several, such as Spark, runs one.
+            would run several, such as Spark, runs one.
 
     Source: Kafka Connect's SinkTask (KIP-26, KIP-89).
     """
@@ -155,13 +147,11 @@ class SinkTask(Plugin):
         """Make accepted records durable and return up to where everything is, in the target.
 
         Called every `offset.flush.interval.ms`, before partitions are revoked and at the end. After a `RetriableError`
-        it is
-        called again at the next occasion; another error fails the task. The result is committed to Kafka.
+        it is called again at the next occasion; another error fails the task. The result is committed to Kafka.
 
         A task may hold records back, until a file is large enough or a time is over, and return where they begin. Not
-        so with `context.one_batch`: then everything has to be durable, and a slow target raises `RetriableError`.
-        A task that still returns less is called again for a while, between empty puts, and then failed as one that
-        cannot
+        so with `context.one_batch`: then everything has to be durable, and a slow target raises `RetriableError`. A
+        task that still returns less is called again for a while, between empty puts, and then failed as one that cannot
         run there.
 
         Args:

@@ -55,12 +55,9 @@ class SourceTaskContext(Protocol):
         """Closed at the end, whatever happens: `self.context.exit_stack.callback(connection.close)`.
 
         The runtime closes it in the task's process and thread, in reverse order: after `stop`; or as soon as `start`
-        has
-        raised, and then `stop` is not called. Its elements receive the error that ends the task, as at the end of a
-        `with`.
-        Errors of closing are logged; the rest is closed anyway, and the error of `start` stays the task's. A process
-        that is
-        killed closes nothing.
+        has raised, and then `stop` is not called. Its elements receive the error that ends the task, as at the end of a
+        `with`. Errors of closing are logged; the rest is closed anyway, and the error of `start` stays the task's. A
+        process that is killed closes nothing.
         """
 
     @property
@@ -87,8 +84,8 @@ class SourceTask(Plugin):
     `poll` is called again as soon as the broker can accept more; while the connector is paused it is not called.
 
     Delivery: a record's source offset is stored only when every record before it, in the order of `poll`, is
-    acknowledged by all in-sync replicas. After a crash reading continues at stored offsets, so later records are
-    read again.
+    acknowledged by all in-sync replicas. After a crash reading continues at stored offsets, so later records are read
+    again.
 
     Attributes:
         context: see `SourceTaskContext`; set before `start`.

@@ -22,8 +22,8 @@ class Transformation(Configurable):
     Both must give the same result.
 
     Attributes:
-        pure: whether a record's result depends on that record alone, so that a failed batch may be run again in
-            halves. The others are run record by record from the start.
+        pure: whether a record's result depends on that record alone, so that a failed batch may be run again in halves.
+            The others are run record by record from the start.
     """
 
     pure: ClassVar[bool] = False

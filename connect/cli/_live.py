@@ -1,7 +1,7 @@
 """The status of each connector of this worker, as lines at the bottom of a terminal.
 
-The terminal itself keeps these lines: its scrolling region ends above them, so log lines, and what a sink writes
-to standard output, cannot overwrite them (DECSTBM, https://vt100.net/docs/vt510-rm/DECSTBM.html).
+The terminal itself keeps these lines: its scrolling region ends above them, so log lines, and what a sink writes to
+standard output, cannot overwrite them (DECSTBM, https://vt100.net/docs/vt510-rm/DECSTBM.html).
 """
 
 from __future__ import annotations

@@ -2,9 +2,8 @@
 
 Arrow's reader is used only where it accepts what Kafka Connect accepts, with the same result: fields of plain types,
 objects with exactly these fields. What it reads differently is searched for afterwards, and suspicious or refused input
-is
-left to `json_rows` and the exact parsers behind it. So this module never reports that a record is wrong. Imported only
-for many records: it loads pyarrow.
+is left to `json_rows` and the exact parsers behind it. So this module never reports that a record is wrong. Imported
+only for many records: it loads pyarrow.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Values as JSON, byte for byte as Kafka Connect writes it, a column at a time.
 
-A fast encoder writes the text. Before it, values that it would write differently from Java (a double such as 1.0E10,
-a date, a map whose keys are not strings) are replaced by what Java writes for them; a column without such values is
+A fast encoder writes the text. Before it, values that it would write differently from Java (a double such as 1.0E10, a
+date, a map whose keys are not strings) are replaced by what Java writes for them; a column without such values is
 written untouched. After it, what Java escapes differently is replaced in the finished bytes.
 """
 

@@ -32,8 +32,7 @@ class Batch(Sequence[R], Generic[R]):
         timestamps: milliseconds since the epoch, or None.
         headers: `Headers`.
         rows: the row of each record in the batch that was polled or consumed (`SinkBatch.consumed`), whatever was
-            dropped,
-            split or merged since.
+            dropped, split or merged since.
     """
 
     __slots__ = ("_length", "_records", "headers", "keys", "partitions", "rows", "timestamps", "topics", "values")
@@ -196,8 +195,7 @@ class SinkBatch(Batch[SinkRecord]):
         offsets: of each record in its partition.
         timestamp_types: "CreateTime" or "LogAppendTime".
         original_topics, original_partitions: where the records were consumed, even if transformations have changed
-            `topics`
-            and `partitions` since (KIP-793). Errors, dead letters and commits use these.
+            `topics` and `partitions` since (KIP-793). Errors, dead letters and commits use these.
     """
 
     __slots__ = ("_consumed", "offsets", "original_partitions", "original_topics", "timestamp_types")

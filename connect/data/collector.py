@@ -1,8 +1,7 @@
 """Keeps Python's garbage collector out of the hot loop.
 
 Batches create and drop millions of objects without cycles; at Python's thresholds the collector would traverse all of
-them
-again and again. Measured: up to ten times the cost on big lists; in Spark's Python workers half of the time for a
+them again and again. Measured: up to ten times the cost on big lists; in Spark's Python workers half of the time for a
 record.
 """
 

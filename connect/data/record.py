@@ -1,8 +1,7 @@
 """Records for simple plug-ins: one object each, made from a batch on demand.
 
 Records are immutable and cheap (a C struct without cycle collection, 0.1 us each). `record.replace(value=...)` returns
-a
-changed copy, as `ConnectRecord.newRecord` does.
+a changed copy, as `ConnectRecord.newRecord` does.
 """
 
 from __future__ import annotations

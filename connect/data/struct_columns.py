@@ -1,8 +1,7 @@
 """Structs of one declared schema, held field by field: decoded by converters and transformed by columns.
 
 Each field's column is a list of Python values or an Arrow array, whichever it was made as, and is converted to the
-other on
-demand: a transformation that drops one field and casts another touches one column, not a dict a record.
+other on demand: a transformation that drops one field and casts another touches one column, not a dict a record.
 pyarrow is loaded when the first column is needed in Arrow, not before.
 
 Null rows (tombstones) are not part of such columns: `GroupedValues` holds them beside these.

@@ -163,8 +163,8 @@ _OF_ARROW: Final[dict[pa.DataType, Schema]] = {
 def connect_column(schema: Schema, array: pa.Array) -> FieldColumn:
     """The values of a column that others wrote, in the schema of `schema_of_table`.
 
-    In Arrow where Connect has an Arrow form for them. Precision that Connect lacks is cut off: timestamps and times
-    of day are whole milliseconds. A timestamp without a zone is read as UTC.
+    In Arrow where Connect has an Arrow form for them. Precision that Connect lacks is cut off: timestamps and times of
+    day are whole milliseconds. A timestamp without a zone is read as UTC.
     """
     if arrow_type(schema) is None:
         return FieldColumn(schema, [_value(schema, item) for item in array.to_pylist()])

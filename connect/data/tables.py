@@ -6,8 +6,7 @@
 
 Nothing is silently converted or dropped: a record that does not fit is named, with its reason, in `Unfit`. When records
 have more than `schema` knows, `schema_of(values, schema)` returns the schema that they need. `rows_of` is for each
-batch,
-`schema_of` for the first one and for those that do not fit.
+batch, `schema_of` for the first one and for those that do not fit.
 
 Imported where a table is: it loads pyarrow.
 """
@@ -72,17 +71,16 @@ def rows_of(
 ) -> pa.StructArray:
     """One row for each value, of the struct type with the columns of `table_schema(schema)`; null for a null.
 
-    Structs may have other schemas than the table, or none (dicts): a missing field is null, or its default; a
-    narrower type becomes the wider one; a single value that fits a narrower type is accepted. Structs that are held
-    field
-    by field are used without a pass over their rows.
+    Structs may have other schemas than the table, or none (dicts): a missing field is null, or its default; a narrower
+    type becomes the wider one; a single value that fits a narrower type is accepted. Structs that are held field by
+    field are used without a pass over their rows.
 
     Args:
         values: structs with or without a schema, in any form.
         schema: the STRUCT of the table's rows.
         wrap: the field for values that are not structs (those of StringConverter, for example). None: these do not fit.
-        unknown: what to do with a field that `schema` does not have and that has content (not only nulls, empty
-            lists and empty dicts): its row does not fit, or it is left out.
+        unknown: what to do with a field that `schema` does not have and that has content (not only nulls, empty lists
+            and empty dicts): its row does not fit, or it is left out.
 
     Raises:
         Unfit: for all rows that do not fit: the others do.
@@ -108,9 +106,8 @@ def schema_of(values: Values, known: Schema | None, *, wrap: str | None = None) 
     Schemas are merged by the rules of `connect.data.evolution` with everything allowed: fields are added as optional
     ones, types are widened, required fields become optional where records lack them. Of dicts without a schema types
     are inferred: int is INT64, float FLOAT64, both together FLOAT64; str, bool, bytes; list an ARRAY, dict a STRUCT;
-    Decimal, date, time and datetime their logical types. Fields are in the order of their first occurrence,
-    inferred ones optional. A field that is null, an empty list or an empty dict in all records is left out until more
-    is known.
+    Decimal, date, time and datetime their logical types. Fields are in the order of their first occurrence, inferred
+    ones optional. A field that is null, an empty list or an empty dict in all records is left out until more is known.
 
     Args:
         values: structs with or without a schema.

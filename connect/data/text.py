@@ -18,8 +18,8 @@ from connect.data.schema import Schema, Type
 def java_text(schema: Schema | None, value: Any) -> str:
     """A value as Java's `String.valueOf` prints it.
 
-    Structs read ``Struct{a=1,b=x}`` and leave out null fields, whatever their defaults; maps ``{a=1, b=x}``;
-    lists ``[1, 2]``; Date, Time and Timestamp as `java.util.Date` prints them in UTC.
+    Structs read ``Struct{a=1,b=x}`` and leave out null fields, whatever their defaults; maps ``{a=1, b=x}``; lists
+    ``[1, 2]``; Date, Time and Timestamp as `java.util.Date` prints them in UTC.
     """
     if value is None:
         return "null"

@@ -1,8 +1,7 @@
 """A task's measurements: one update for each batch, poll, put or commit, none for each record.
 
 Names are those of `connect.telemetry.catalogue`. Series that only serve the worker for Kafka Connect's figures begin
-with
-"jmx_" (see `connect.herder.task_figures`).
+with "jmx_" (see `connect.herder.task_figures`).
 """
 
 from __future__ import annotations

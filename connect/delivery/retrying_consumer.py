@@ -1,8 +1,7 @@
 """The consumer of a sink task with retry topics: parked records are returned when they are due.
 
 It wraps the task's own consumer, which reads the retry topics besides, in the same group. A partition whose next record
-is
-not due is paused, and read from that record again when it is; all others continue.
+is not due is paused, and read from that record again when it is; all others continue.
 """
 
 from __future__ import annotations

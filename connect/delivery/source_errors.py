@@ -1,8 +1,8 @@
 """Records of a source that cannot be written: skipped, written as dead letters, or the end of the task.
 
 A dead letter of a source is the record as the task read it, in JSON with its schemas; Kafka Connect has none. It is
-written by the task's own producer, before the remaining records of its batch, and in the same transaction where
-there are transactions: a source offset is stored only when it is acknowledged (P1).
+written by the task's own producer, before the remaining records of its batch, and in the same transaction where there
+are transactions: a source offset is stored only when it is acknowledged (P1).
 """
 
 from __future__ import annotations

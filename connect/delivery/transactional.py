@@ -56,8 +56,7 @@ class TransactionalOutput(Output):
     """See `Output`.
 
     The content of the open transaction is kept, up to the producer's window, so that it can be written once more when
-    Kafka
-    aborts it. A larger one fails the source then; it continues at its stored offsets.
+    Kafka aborts it. A larger one fails the source then; it continues at its stored offsets.
 
     Args:
         source: see `Output`.

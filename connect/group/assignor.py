@@ -73,8 +73,7 @@ def assign(
         now: seconds on a monotonic clock.
         delays: how long the work of a lost worker waits for it.
         stopped: URLs of workers that are known to have stopped all their work before they left. A worker writes
-            UNASSIGNED
-            to the status topic for what it stops.
+            UNASSIGNED to the status topic for what it stops.
         complete_at: see `connect.group.cooperative.rebalance`.
 
     Returns:

@@ -1,7 +1,7 @@
 """The messages of members of a Connect group when they join, and the leader's answer, as bytes.
 
-Three versions: 0 for the protocol "default" (eager), 1 for "compatible", 2 for "sessioned"; the last two differ only
-in the number. Big endian; a string is its length in 16 bits and UTF-8; a task -1 stands for the connector.
+Three versions: 0 for the protocol "default" (eager), 1 for "compatible", 2 for "sessioned"; the last two differ only in
+the number. Big endian; a string is its length in 16 bits and UTF-8; a task -1 stands for the connector.
 
 https://cwiki.apache.org/confluence/display/KAFKA/KIP-415%3A+Incremental+Cooperative+Rebalancing+in+Kafka+Connect
 """

@@ -44,8 +44,8 @@ class AssignedWork:
     """Starts and stops what this worker owns. Safe to use from many threads.
 
     A `connect.herder.membership.WorkListener`, and a `connect.worker.hosts.HostListener`. Operations on one connector
-    run one
-    after another. Before each of them ownership is checked again, so that nothing starts that was given up in between.
+    run one after another. Before each of them ownership is checked again, so that nothing starts that was given up in
+    between.
 
     Args:
         pool: see `Pool`.

@@ -38,10 +38,8 @@ class AutomaticRestarts:
     """Restarts connectors and tasks that this worker owns. Safe to use from many threads.
 
     Before a restart everything is checked again: that the worker is in its group, that it still owns the connector or
-    task, that
-    the desired state is the one at the time of the failure, and that the published state is still this worker's FAILED.
-    Any
-    request of a user, and giving up the work, cancels scheduled restarts and clears their history.
+    task, that the desired state is the one at the time of the failure, and that the published state is still this
+    worker's FAILED. Any request of a user, and giving up the work, cancels scheduled restarts and clears their history.
 
     Args:
         statuses: of the cluster.

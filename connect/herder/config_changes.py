@@ -18,8 +18,7 @@ class ConfigChanges:
     """Changes configurations. Safe to use from many threads.
 
     Each method returns a future that is done when the change is written; see `connect.herder.herder.Herder` for its
-    errors.
-    On a worker that does not lead they raise as `Leader.submit` does.
+    errors. On a worker that does not lead they raise as `Leader.submit` does.
 
     Args:
         pool: see `Pool`.

@@ -1,8 +1,8 @@
 """Reading dead letters: the records that a connector gave up, and the reasons in their headers.
 
 Reading needs no consumer group. Memory is bounded: only a preview of each listed record is kept, and only as many as
-are
-asked for. Time is bounded: a result says what it did not reach. No code of a plug-in runs here; payloads stay bytes.
+are asked for. Time is bounded: a result says what it did not reach. No code of a plug-in runs here; payloads stay
+bytes.
 """
 
 from __future__ import annotations

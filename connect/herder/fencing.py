@@ -1,9 +1,8 @@
 """Fences tasks of the previous generation before a source connector's new tasks write exactly once (KIP-618).
 
 Before tasks start, their worker asks the leader, who fences the transactional ids of the previous generation and
-records in
-the config topic for how many tasks it did so. A task that has its id asks once more whether it is still current: a late
-one has taken over the id of its successor, and leaves at once.
+records in the config topic for how many tasks it did so. A task that has its id asks once more whether it is still
+current: a late one has taken over the id of its successor, and leaves at once.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The interface of a herder for its users: the REST interface, the command line, tests.
 
 Reads return at once from memory. Changes return a future that is done when the change is accepted (written to the
-config
-topic, in distributed mode), not when every task follows it: states show that.
+config topic, in distributed mode), not when every task follows it: states show that.
 
 Its errors are in `connect.herder.errors`, what it returns in `connect.herder.model`.
 """
@@ -92,8 +91,7 @@ class Herder(Protocol):
         """Create a connector, or replace its configuration.
 
         The future raises BadRequestError for a configuration with errors, AlreadyExistsError when it exists and must
-        not
-        be replaced.
+        not be replaced.
         """
 
     def patch_connector(self, name: str, patch: Mapping[str, str | None]) -> Future[ConnectorInfo]:

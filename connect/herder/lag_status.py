@@ -44,8 +44,8 @@ class Look(NamedTuple):
 def judge(looks: Sequence[Look], patience: float) -> LagStatus:
     """Judge the measurements, oldest first.
 
-    A lag that was zero once is OK. One that never shrank while nothing was committed is STALLED, and one that grew
-    from each measurement to the next, though something was committed, is WARN: more arrives than is processed.
+    A lag that was zero once is OK. One that never shrank while nothing was committed is STALLED, and one that grew from
+    each measurement to the next, though something was committed, is WARN: more arrives than is processed.
 
     Args:
         looks: the window.

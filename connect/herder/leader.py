@@ -117,10 +117,8 @@ class Leader:
         """Write task configurations, on the leader's thread.
 
         They are dropped if the connector has another configuration than the one that they belong to: its owner will
-        send new
-        ones, and no task may run with the configuration of one and the converters of the other (P4). None: a Java
-        worker
-        does not say which configuration.
+        send new ones, and no task may run with the configuration of one and the converters of the other (P4). None: a
+        Java worker does not say which configuration.
         """
         if cut_for is None or cut_for == self._config.state.written.get(name):
             self._config.put_tasks(name, configs)

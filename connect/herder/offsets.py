@@ -160,8 +160,7 @@ def _beginnings(
     """Where a connector begins that has no offsets.
 
     An engine that keeps its position elsewhere reads the group's offsets as a request of the user, and must find one:
-    if
-    there is none, the group's offsets may merely have expired.
+    if there is none, the group's offsets may merely have expired.
     """
     ends = TopicEnds(worker.raw, config, sorted({partition.topic for partition in partitions}))
     settings = task_client_settings("consumer", worker.raw, of_questions(config)).librdkafka

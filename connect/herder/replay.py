@@ -2,8 +2,7 @@
 
 A record is written as it was consumed: key, value (unless it is edited), its own headers, timestamp, and partition as
 long as that exists. The error headers are removed. What was replayed is marked, so that the same request does not
-replay
-it twice; a crash between writing and marking may.
+replay it twice; a crash between writing and marking may.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Which keys of a connector's configuration are secret, and what of it may be shown.
 
 Secret is what a plug-in of the configuration declares as PASSWORD; undeclared keys whose name suggests it; and
-passwords
-inside of URLs and lists of settings. Variables of config providers are not secrets.
+passwords inside of URLs and lists of settings. Variables of config providers are not secrets.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Which topics the pattern of a sink matches (`topics.regex`), for callers in the worker's process.
 
 A user's pattern may take any time on a name, and no other thread of Python runs meanwhile: so it runs in a process that
-is
-killed when it does not return. That is not a connector host, which other connectors share.
+is killed when it does not return. That is not a connector host, which other connectors share.
 """
 
 from __future__ import annotations

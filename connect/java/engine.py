@@ -1,8 +1,8 @@
 """The engine of Java connectors' tasks: Kafka Connect's own worker, in a JVM within the task's process.
 
 Records never cross into Python: `org.apache.kafka.connect.runtime.Worker` polls or puts, converts, transforms, handles
-errors and keeps offsets as at home. This process is the herder of that worker: it starts the one task, pauses
-and stops it, and receives its status. A plug-in that hangs, leaks or calls System.exit has this process for itself.
+errors and keeps offsets as at home. This process is the herder of that worker: it starts the one task, pauses and stops
+it, and receives its status. A plug-in that hangs, leaks or calls System.exit has this process for itself.
 """
 
 from __future__ import annotations

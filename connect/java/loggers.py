@@ -1,8 +1,7 @@
 """Levels of Java's loggers at run time: those of SLF4J's simple logger, which has no interface for that.
 
 https://www.slf4j.org/api/org/slf4j/simple/SimpleLogger.html A logger reads its level when it is created, from the
-system
-property of its name or of the nearest one above; then it keeps it in a field.
+system property of its name or of the nearest one above; then it keeps it in a field.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Named sets of jars: their content is committed with SHA-256 checksums, the jars themselves are fetched when needed.
 
 A set is a file in `sums/`: after comments, a line for each jar of the closure, `SHA-256  group:artifact:version`, and
-if needed `:classifier` and `:extension`.
-Nothing is resolved at run time, so versions cannot drift. `python -m connect.jvm.lock` writes these files.
+if needed `:classifier` and `:extension`. Nothing is resolved at run time, so versions cannot drift. `python -m
+connect.jvm.lock` writes these files.
 """
 
 import errno

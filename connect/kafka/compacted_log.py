@@ -53,8 +53,7 @@ class CompactedLog:
     """Reads a compacted topic from its beginning, forever, and writes to it.
 
     Records are passed to `on_record` one by one, in order within a partition, on the log's own thread, the only one
-    that
-    calls it. Its errors are logged; the log continues.
+    that calls it. Its errors are logged; the log continues.
 
     Args:
         topic: its name.

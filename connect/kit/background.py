@@ -57,8 +57,7 @@ class BackgroundWriter(Generic[J]):
     """Threads that write jobs: those of one lane in order, one write at a time; several lanes in parallel.
 
     Jobs whose write raised stay the first ones of their lane, which stops until `retry`, `withdraw` or `drop`; other
-    lanes
-    continue. All methods are thread-safe.
+    lanes continue. All methods are thread-safe.
 
     Args:
         name: of the threads, which start when there is work for them.

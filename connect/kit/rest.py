@@ -107,8 +107,7 @@ class RestClient:
         """The response to a request, for a source's `poll`: retried, at the pace that the server allows.
 
         Returns within about a second. None: there is no response yet, or the task has to end. Call it with the same
-        request
-        again then.
+        request again then.
 
         Raises:
             RetriableError: the server is unavailable now. Let `poll` raise it, and call this again in the next one.

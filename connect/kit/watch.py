@@ -56,8 +56,7 @@ class Watch(threading.Thread, Generic[T]):
     """Finds the connector's work, requests other tasks when it changes, and runs chores.
 
     While looking fails, the reason is an outage, and the earlier work counts. After three refusals in a row the
-    connector
-    fails: a restarted one reads its password again.
+    connector fails: a restarted one reads its password again.
 
     Args:
         what: is looked for, in the plural, for people: "tables of PostgreSQL host:5432/shop".

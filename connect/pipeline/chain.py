@@ -27,8 +27,7 @@ class Step(Protocol):
         operation: the class that does the work, for messages.
         class_name: that class by its Java name, if it has one, for dead letters. Optional.
         apply_one: None when a part of the batch may be run again; else the operation on one record, which is called
-            once
-            for each.
+            once for each.
     """
 
     @property
@@ -64,8 +63,8 @@ class Chain:
     def run(self, batch: B) -> B:
         """The result of the steps for a batch, without the records that were dropped or skipped.
 
-        Failed records go to the policy at the end, in their order, whatever the steps at which they failed: as if
-        one record after another had gone through all steps.
+        Failed records go to the policy at the end, in their order, whatever the steps at which they failed: as if one
+        record after another had gone through all steps.
 
         Raises:
             RecordError: a record failed and errors are not tolerated.

@@ -37,8 +37,7 @@ class Failure:
         error: that it raised.
         record: the input of that class.
         batch: the record as a batch of its own, which leads back to what was consumed or polled; None for a record that
-            the
-            task made itself.
+            the task made itself.
         class_name: the class by its Java name, if it has one.
     """
 

@@ -1,8 +1,7 @@
 """Runs single records through a chain step by step and records the result of each. Nothing else happens.
 
 No record is written, no offset moves, nothing is retried. The converters, transformations and predicates of the chain
-are
-plug-in code and run in the process that calls this: a command's own, never a worker's.
+are plug-in code and run in the process that calls this: a command's own, never a worker's.
 """
 
 from __future__ import annotations

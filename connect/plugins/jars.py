@@ -1,8 +1,7 @@
 """Finds Java plug-ins in the folders of plugin.path, as Kafka Connect does, without a JVM or loading their code.
 
 A folder of plugin.path holds plug-ins: folders of jars or classes, and jars with all their dependencies. Each is
-visible
-only to the JVMs that run it, with a class loader of its own. Its plug-ins are those in its manifests
+visible only to the JVMs that run it, with a class loader of its own. Its plug-ins are those in its manifests
 (`META-INF/services`, KIP-898); without any, those of its classes that extend Kafka Connect's.
 """
 

@@ -42,8 +42,7 @@ class PluginRef(msgspec.Struct, frozen=True, kw_only=True):
         target: what to import, ``module:Class``; or a Java class, see `JAVA`.
         aliases: short names, by Java's rule: the simple name, and that without its suffix.
         folder: the folder of plugin.path that it came from, to be put on sys.path; None when it is installed as a
-            package.
-            Of a Java class: its jar, or the folder of its jars.
+            package. Of a Java class: its jar, or the folder of its jars.
         version: of the plug-in's package or class; None when neither has one.
         task: for a connector with a Java class name, the name that `task.class` has in a Java cluster.
     """

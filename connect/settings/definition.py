@@ -11,8 +11,7 @@ documentation pages and forms come from the declaration:
     config["batch.size"]  # 2000
 
 `connect.settings.options` has them as a class with typed attributes. Names of these keys in other projects, and their
-keys
-without effect here, are declared as well: see `connect.settings.other_keys`.
+keys without effect here, are declared as well: see `connect.settings.other_keys`.
 """
 
 from __future__ import annotations
@@ -166,8 +165,7 @@ class Definition:
         Args:
             raw: as it is written.
             contradictions: from the values by key, without wrong ones, to the keys that contradict others, with what to
-                do
-                about each.
+                do about each.
         """
         raw = self.named(raw)
         values: dict[str, Any] = {}
@@ -208,8 +206,7 @@ def define(
     Args:
         aliases: other projects' names of settings: the setting's name, or an `Alias` where values differ too.
         without_effect: why a key of another project does nothing here, or a `WithoutEffect`. A key that ends with `*`
-            stands
-            for all that begin with it. It may be one of the settings: then forms show it, too.
+            stands for all that begin with it. It may be one of the settings: then forms show it, too.
 
     Raises:
         ValueError: a setting is declared twice, or an alias is a setting itself or of none.

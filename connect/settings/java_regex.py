@@ -1,8 +1,8 @@
 r"""Translates regular expressions that users wrote for Java to Python's `re`.
 
-What both spell alike is kept. What Java spells differently is rewritten: flags in the middle, which hold to the
-end of their group, named groups, ``\p{Alpha}``, ``\Q...\E``, ``\h``. What would silently mean something else here
-(classes within classes, ``&&``) is refused. As in Java ``\w``, ``\d`` and ``(?i)`` are about ASCII.
+What both spell alike is kept. What Java spells differently is rewritten: flags in the middle, which hold to the end of
+their group, named groups, ``\p{Alpha}``, ``\Q...\E``, ``\h``. What would silently mean something else here (classes
+within classes, ``&&``) is refused. As in Java ``\w``, ``\d`` and ``(?i)`` are about ASCII.
 
 https://docs.oracle.com/en/java/javase/17/docs/api/java.base/java/util/regex/Pattern.html
 """

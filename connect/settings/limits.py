@@ -1,8 +1,7 @@
 """The maximum size of a connector's configuration: what comes from outside is bounded before it is processed.
 
 A record of the config topic holds all of it, and brokers accept one megabyte by default. What is in the topic already,
-as
-Java's workers wrote it, is run as it is: the limits are for changes.
+as Java's workers wrote it, is run as it is: the limits are for changes.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@
     options.pause  # 1.0
     LineOptions.definition()["pause.ms"].default  # 1000
 
-Classes compose by inheritance. A class shows its bases' settings before its own; one that it redeclares under the
-same attribute keeps its position: `pause = LineOptions.pause.replaced(default=500)`.
+Classes compose by inheritance. A class shows its bases' settings before its own; one that it redeclares under the same
+attribute keeps its position: `pause = LineOptions.pause.replaced(default=500)`.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from connect.settings.setting import Setting
 class Options:
     """Base of classes whose attributes are settings; an instance holds a configuration's values.
 
-    Arguments of the class are names of other projects, `aliases` and `without_effect` (see `settings.define`),
-    and `more`: settings without an attribute, such as those that are passed on by their prefix.
+    Arguments of the class are names of other projects, `aliases` and `without_effect` (see `settings.define`), and
+    `more`: settings without an attribute, such as those that are passed on by their prefix.
 
     Attributes:
         config: the configuration, by key and as written.

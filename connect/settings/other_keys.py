@@ -1,8 +1,7 @@
 """Keys of other projects' connectors: other names of settings, and keys that do nothing here.
 
 A configuration from elsewhere should work, or say what of it does not. So a plug-in that knows the keys of its
-originals
-declares them beside its own:
+originals declares them beside its own:
 
     SETTINGS = settings.define(
         settings.String("connection.user", default=None),
@@ -39,8 +38,8 @@ class Alias:
         key: the setting's name.
         words: other projects' values, in lower case, and their equivalents here. Other values stay.
         value: makes the setting's value from theirs and the whole configuration, where words are not enough: theirs may
-            be
-            several keys. None leaves the setting unset; it does not raise, its result is validated as the setting is.
+            be several keys. None leaves the setting unset; it does not raise, its result is validated as the setting
+            is.
     """
 
     key: str

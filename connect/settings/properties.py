@@ -3,10 +3,9 @@
 https://docs.oracle.com/en/java/javase/17/docs/api/java.base/java/util/Properties.html#load(java.io.Reader)
 
 Five things differ on purpose. Text is UTF-8, and ISO-8859-1 only where it is not valid UTF-8 (Java always uses
-ISO-8859-1
-and turns "ä" into two letters). A byte order mark is skipped. A file with NUL bytes, or with half of a
-surrogate pair, is refused instead of passed on. A last line of nothing but a backslash is not a key (in Java it is
-an empty one, or none, depending on the line end before it).
+ISO-8859-1 and turns "ä" into two letters). A byte order mark is skipped. A file with NUL bytes, or with half of a
+surrogate pair, is refused instead of passed on. A last line of nothing but a backslash is not a key (in Java it is an
+empty one, or none, depending on the line end before it).
 """
 
 from __future__ import annotations

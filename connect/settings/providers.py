@@ -2,8 +2,8 @@
 
 https://kafka.apache.org/documentation/#config_providers (KIP-297, KIP-887, KIP-993)
 
-Different on purpose: a symbolic link cannot lead out of `allowed.paths`, which it can in Kafka; only regular files
-are read, and at most 1 MiB: no device, and no pipe without a writer, can block the reader.
+Different on purpose: a symbolic link cannot lead out of `allowed.paths`, which it can in Kafka; only regular files are
+read, and at most 1 MiB: no device, and no pipe without a writer, can block the reader.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The keys for a task that FAILED or makes no progress: `restart.policy.*` and `task.stalled.*`.
 
 They are not in Kafka: a Java worker ignores them. The worker's file has the defaults, a connector's configuration may
-have
-others under the same names.
+have others under the same names.
 """
 
 from __future__ import annotations

@@ -6,8 +6,7 @@
     config.providers.env.class=EnvVarConfigProvider
 
 In Kafka a variable without a value stays as written, and is used as it is. Here it is an error: neither a password nor
-a
-topic can be meant to read `${file:...}`.
+a topic can be meant to read `${file:...}`.
 
 https://kafka.apache.org/documentation/#config_providers (KIP-297)
 """

@@ -1,8 +1,8 @@
 """One configuration key: its type, its default, its valid values, and what a form needs to show it.
 
 The model of Kafka's `ConfigDef` (KIP-26). `String`, `Int` and the others declare one. The type of the value follows
-from the declaration: `Int("batch.size", default=2000)` is a `Setting[int]`, with `default=None` it is a
-`Setting[int | None]`.
+from the declaration: `Int("batch.size", default=2000)` is a `Setting[int]`, with `default=None` it is a `Setting[int |
+None]`.
 """
 
 from __future__ import annotations
@@ -102,8 +102,7 @@ class Setting(Generic[T_co]):
         importance: HIGH, MEDIUM or LOW.
         validator: called with name and parsed value (not for None).
         convert: makes the value of an attribute of `Options` from the parsed value (not from None) or the default. It
-            may
-            raise ValueError, as a validator does. `Definition.parse` and forms use the user's values.
+            may raise ValueError, as a validator does. `Definition.parse` and forms use the user's values.
         group: heading in forms; None for none.
         order: its position in the group; None for the order of declaration.
         width: "NONE", "SHORT", "MEDIUM" or "LONG": its width in a form.

@@ -2,8 +2,7 @@ r"""Finds `${...}`, and variables, `${alias:path:key}`, in time that is linear i
 
 Variables are the matches of Kafka's own pattern, ``\$\{([^}]*?):(([^}]*?):)?([^}]*?)\}``: the alias ends at the first
 colon, the path at the second, the key at the first closing brace. On hostile texts that pattern takes the fourth power
-of
-their length, and blocks the process meanwhile.
+of their length, and blocks the process meanwhile.
 
 https://github.com/apache/kafka/blob/4.3/clients/src/main/java/org/apache/kafka/common/config/ConfigTransformer.java
 """

@@ -1,10 +1,8 @@
 """Counters, gauges and histograms of one process, and of the task processes that report to it.
 
 Names are Prometheus's: snake case, with the unit, counters ending in `_total`. A task's process sends what has
-`changed()`
-since its last message, once a second at most; the worker keeps the last value of each series with `merge`, also after
-the
-task has failed.
+`changed()` since its last message, once a second at most; the worker keeps the last value of each series with `merge`,
+also after the task has failed.
 """
 
 from __future__ import annotations

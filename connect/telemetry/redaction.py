@@ -1,8 +1,7 @@
 """Keeps secrets out of texts: known ones, and what looks like one.
 
 Code that fills a secret into a configuration registers it here, in the process that uses it. Logs are redacted when
-they
-are written (`connect.telemetry.logs`); traces, statuses and errors by the code that passes them on.
+they are written (`connect.telemetry.logs`); traces, statuses and errors by the code that passes them on.
 """
 
 from __future__ import annotations

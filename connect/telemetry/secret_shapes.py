@@ -1,8 +1,8 @@
 """Finds what looks like a secret: passwords in addresses and in lists of settings, in JSON, in headers, private keys.
 
-Where a password ends depends on its context: at `&` in a query, at `;` in ODBC and many JDBC URLs, at the last
-`@` before a host, at its own quotation mark in JSON. Where the context is ambiguous, the longest reading holds:
-too much is hidden rather than too little. No search backtracks: the time is proportional to a text's length.
+Where a password ends depends on its context: at `&` in a query, at `;` in ODBC and many JDBC URLs, at the last `@`
+before a host, at its own quotation mark in JSON. Where the context is ambiguous, the longest reading holds: too much is
+hidden rather than too little. No search backtracks: the time is proportional to a text's length.
 """
 
 from __future__ import annotations
@@ -117,8 +117,7 @@ def secrets_in(text: str, *, whole: bool = False) -> Iterator[Span]:
 
     Args:
         whole: the text is the value of a setting and nothing else: a password may have unquoted spaces, and ends with
-            the
-            text at the latest. In other texts it ends with a line, or a word.
+            the text at the latest. In other texts it ends with a line, or a word.
     """
     small = text.lower()
     if not any(word in small for word in _WORDS):

@@ -182,8 +182,7 @@ class PluginRun(ABC, Generic[C, T, R]):
         """End tasks and connector as a worker does: what is durable is committed.
 
         Raises errors of `stop`, of closing `context.exit_stack`, and of a sink's `pre_commit` and `close`, which a
-        worker
-        only logs.
+        worker only logs.
         """
         try:
             self._stop_tasks()

@@ -97,8 +97,7 @@ class SinkRun(PluginRun[SinkConnector, SinkTask, "_Task"]):
             items: values, or a `SinkRecord` or `Message` each.
             topic, partition, key, schema: of the values.
             tries: how often a batch is put, while the task raises `RetriableError`. After fewer than a hundred the
-                batch
-                stays refused: see `deliver`.
+                batch stays refused: see `deliver`.
 
         Returns:
             the records with their offsets.

@@ -43,8 +43,7 @@ class SourceRun(PluginRun[SourceConnector, SourceTask, "_Task"]):
 
     A task runs only while one of its methods runs, so nothing happens in the background. Errors of a plug-in are raised
     by the method that called it. Records are acknowledged at once unless `hold` says otherwise, and offsets are stored
-    as
-    soon as that is allowed.
+    as soon as that is allowed.
 
     Args:
         connector: a class, or an instance.

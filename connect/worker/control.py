@@ -1,8 +1,7 @@
 """The task's end of its control pipe: commands of the worker, the lease, and requests to the worker.
 
 One thread reads the pipe and does nothing else, so that a renewal is received while the task writes. The task's own
-thread
-calls everything else here. When the worker is gone the process ends at once.
+thread calls everything else here. When the worker is gone the process ends at once.
 """
 
 from __future__ import annotations

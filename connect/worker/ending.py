@@ -13,8 +13,7 @@ def take_all(steps: Iterable[Callable[[], object]], log: logging.Logger, report:
     """Run each step, then report, then log what failed: a line, with a trace where the error has no message.
 
     For the `finally` of a task's run: the error that ends the task is reported by its worker, and not logged here too.
-    A
-    target that cannot be reached fails every step with the same words.
+    A target that cannot be reached fails every step with the same words.
     """
     told = _words(sys.exc_info()[1])
     errors: list[Exception] = []

@@ -1,8 +1,7 @@
 """The loop of a sink task: consume, convert, transform, put, commit.
 
 A batch's offsets are committed only when the task has said that they are durable (P1). A batch that `put` refused for
-now
-is held and put again, while the consumer stays in its group with all partitions paused.
+now is held and put again, while the consumer stays in its group with all partitions paused.
 """
 
 from __future__ import annotations

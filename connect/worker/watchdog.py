@@ -1,8 +1,7 @@
 """Detects that a task waits, or moves nothing although there is work (P9): on the thread that reads the pipe.
 
 It checks whenever the lease is renewed, every three seconds. The task's thread need not take part: it may be what
-hangs.
-A process in which no thread runs at all (C code holds the interpreter lock, or it is stopped) is detected by its
+hangs. A process in which no thread runs at all (C code holds the interpreter lock, or it is stopped) is detected by its
 worker.
 """
 

@@ -1,9 +1,8 @@
 """DatagenConnector: random records of a schema, distributed among its tasks.
 
-Positions: a task's source partition is `{"task.id": 0}`, as in Confluent's connector. In its offset
-`current.iteration` is the number of its next record (records are numbered across all tasks), `random.seed` the seed,
-and
-two more keys, `tasks` and `first`, are the number of tasks and the record from which on they were distributed.
+Positions: a task's source partition is `{"task.id": 0}`, as in Confluent's connector. In its offset `current.iteration`
+is the number of its next record (records are numbered across all tasks), `random.seed` the seed, and two more keys,
+`tasks` and `first`, are the number of tasks and the record from which on they were distributed.
 """
 
 from __future__ import annotations

@@ -22,8 +22,7 @@ class SyncChooser:
     """Chooses, for one partition, which of the acknowledged records get a sync.
 
     The first; one after this many records at the target since the last sync; and where either side jumps back. The
-    others
-    wait: the last of them is written when there is time (`late`).
+    others wait: the last of them is written when there is time (`late`).
 
     Args:
         partition: the partition of the source.

@@ -2,8 +2,7 @@
 
 tweepy makes the parameters of each endpoint, signs with OAuth 1.0a and has the rules' requests. Three things of it are
 unsuitable: its host is fixed, where it is a key here, so that tests can use a server of their own; it writes headers
-with
-credentials into its debug log; and its stream sleeps between tries without a way to wake it, and drops the text of
+with credentials into its debug log; and its stream sleeps between tries without a way to wake it, and drops the text of
 errors. So `request`, through which all its requests go, is overridden, and so is the connection of the stream.
 """
 

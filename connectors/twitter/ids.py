@@ -1,7 +1,7 @@
 """Ids of posts are snowflakes: their upper bits are the millisecond of the post.
 
-So an id is also a time, and a time an id. The API refuses `since_id` and `until_id` beside `start_time` and
-`end_time`: where only a time is known, its id is used.
+So an id is also a time, and a time an id. The API refuses `since_id` and `until_id` beside `start_time` and `end_time`:
+where only a time is known, its id is used.
 """
 
 from __future__ import annotations

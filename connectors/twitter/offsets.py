@@ -4,8 +4,7 @@ The stream has the partition `{"mode": "stream"}`, a query `{"mode": "search", "
 `{"mode": "timeline", "user": "2244994945"}`.
 
 An offset is `{"since_id": "..."}`: every post up to this one was returned. Search and timelines return the newest
-first.
-In the middle of many pages the offset says what is left: posts above `since_id` and below `until_id`, and that
+first. In the middle of many pages the offset says what is left: posts above `since_id` and below `until_id`, and that
 `newest_id` is the next `since_id`. The stream's has `gap_since_id` while a gap that begins there is not filled.
 """
 

@@ -37,12 +37,11 @@ class Stream:
     """Reads the filtered stream.
 
     The last returned post is stored with every record. When a connection is opened after that, a gap is open: from a
-    little
-    before the last post to the new connection. It is filled by recent search as soon as that can find everything, or by
-    X itself (`backfill_minutes`), while the stream continues. Until then offsets name the gap's beginning, so that a
-    restart fills it again: nothing is lost, and the stored ids keep posts from being returned twice meanwhile.
-    A gap that search fills stays as it is however often the connection breaks; a later one is one more gap,
-    filled next. So each is filled in the end, even if filling takes longer than a connection lasts.
+    little before the last post to the new connection. It is filled by recent search as soon as that can find
+    everything, or by X itself (`backfill_minutes`), while the stream continues. Until then offsets name the gap's
+    beginning, so that a restart fills it again: nothing is lost, and the stored ids keep posts from being returned
+    twice meanwhile. A gap that search fills stays as it is however often the connection breaks; a later one is one more
+    gap, filled next. So each is filled in the end, even if filling takes longer than a connection lasts.
 
     Args:
         options: the task's keys.

@@ -20,8 +20,7 @@ class Attempts:
     """A bucket of attempts for each address. An attempt that succeeds is given back.
 
     An IPv6 address stands for its /64 network: a client with one address there has all of them. With many addresses,
-    those
-    that were quiet for longest are forgotten.
+    those that were quiet for longest are forgotten.
 
     Args:
         at_once: the size of a bucket.

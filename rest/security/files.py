@@ -37,8 +37,7 @@ class WatchedFile(Generic[T]):
     """The current content of a file. For one thread.
 
     A missing file is empty. One that became unreadable or wrong keeps its last content, and the log says why: a typing
-    error
-    locks nobody out.
+    error locks nobody out.
 
     Args:
         key: the worker's key that names the file.

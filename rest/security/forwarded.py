@@ -9,12 +9,11 @@ audit log.
 
 A request cannot be forwarded before the group has a session key. A wrong signature is refused with 409 while the leader
 may have written another key just now, as the same request succeeds in a moment; with 403 otherwise. What cannot be
-right
-is refused before the body is read.
+right is refused before the body is read.
 
 The key is derived from the session key, so no signature of one kind is valid for the other. A signature is valid for a
-minute, and once. Anybody who can read the config topic knows the session key: as in Kafka Connect that is the
-group's own secret.
+minute, and once. Anybody who can read the config topic knows the session key: as in Kafka Connect that is the group's
+own secret.
 """
 
 from __future__ import annotations

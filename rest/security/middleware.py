@@ -1,8 +1,7 @@
 """Guards the REST interface: no unauthenticated or unauthorised request passes, and changes are logged.
 
 A change is logged in exactly one line: by the worker that carries it out. One that forwards a request logs only what
-the
-other one does not: that it did not answer, or that it has no such log.
+the other one does not: that it did not answer, or that it has no such log.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@
     ci:sha256$9f86d081...:2027-01-31
     terraform:sha256$60303ae2...
 
-`connect tokens create ci` writes it and shows the token, once. A token is 256 random bits, so a fast hash is
-enough. The expiry is a day, to its end, or a time with its zone (2027-01-31T12:00:00Z).
+`connect tokens create ci` writes it and shows the token, once. A token is 256 random bits, so a fast hash is enough.
+The expiry is a day, to its end, or a time with its zone (2027-01-31T12:00:00Z).
 """
 
 from __future__ import annotations

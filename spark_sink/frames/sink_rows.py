@@ -29,8 +29,7 @@ class FrameRows(Rows):
     """Rows with a column for each field.
 
     Rows belong to no topic partition, so each Spark task gets one of its own: its number is derived from the write's
-    identity
-    and the task's number, and offsets count its rows. A stream's identity is its checkpoint's, and each of its
+    identity and the task's number, and offsets count its rows. A stream's identity is its checkpoint's, and each of its
     micro-batches begins at an offset of its own: a repeated micro-batch has the same partitions and offsets, so that a
     sink that keeps offsets accepts it once, provided that Spark returns its rows in the same order.
 

@@ -28,8 +28,8 @@ class ConnectSource(DataSource):
 
     With `value.converter`: a column for each field of the values, as the first records have them (a value that is no
     struct is the column `value`), then `_key`, `_topic`, `_partition`, `_offset`, `_timestamp`. Fields that appear
-    later
-    are left out until the query is restarted. Without: `key` and `value` as bytes. Writing accepts the same columns.
+    later are left out until the query is restarted. Without: `key` and `value` as bytes. Writing accepts the same
+    columns.
     """
 
     def __init__(self, options: Any) -> None:

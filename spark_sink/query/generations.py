@@ -1,10 +1,8 @@
 """Which checkpoint a connector's query uses, and where a new one begins.
 
 A streaming query continues at its checkpoint. When a user alters offsets, the next query must not: it gets a checkpoint
-of
-its own, a new generation. The transactions that Delta stores include the generation too, or batches of a new one would
-be
-skipped as repeated.
+of its own, a new generation. The transactions that Delta stores include the generation too, or batches of a new one
+would be skipped as repeated.
 
 The ledger of generations is a folder of small text files beside the checkpoints, written and read through Spark, so
 that it is wherever the checkpoints are.

@@ -69,8 +69,8 @@ class TopicTables:
     """Writes batches of ranges (`spark_sink.raw_rows.RANGES_SCHEMA`); for `DataStreamWriter.foreachBatch`.
 
     Called with one batch after the other, in one thread, in the process that Spark runs such functions in: the task's,
-    or one beside a Spark Connect server. What `TableWriter` guarantees for a repeated batch holds for each topic.
-    What it learns of topics is kept as long as the object lives, but not pickled.
+    or one beside a Spark Connect server. What `TableWriter` guarantees for a repeated batch holds for each topic. What
+    it learns of topics is kept as long as the object lives, but not pickled.
 
     Attributes:
         plan: of the query. Records are read by it, too, in the shape of their topic.

@@ -63,19 +63,17 @@ class ReadPlan:
         start: where a new query begins; other partitions begin with their first record.
         rows: the shape of rows; None for raw records.
         only_ranges: whether a row is a range of offsets instead of a record: for a reader that reads each topic in a
-            shape
-            of its own (`spark_sink.reading.frame`). `rows` is None then.
+            shape of its own (`spark_sink.reading.frame`). `rows` is None then.
         most_records: of a batch; 0 for no limit.
         most_bytes: of a batch's keys and values, about; 0 for no limit.
         most_per_second: records a second; 0 for no limit.
         record_bytes: the size of a record's key and value, if known; else 0.
-        parts: the minimum number of parts of a large batch of rows; raw records stay in one part for each
-            partition, in order.
+        parts: the minimum number of parts of a large batch of rows; raw records stay in one part for each partition, in
+            order.
         lease_file: the file of `spark_sink.lease_file`; None for none.
         fail_on_data_loss: see `RangeConsumer`.
         id: equal for plans that can share clients, converters and transformations: those that differ only in the shape
-            of
-            rows.
+            of rows.
     """
 
     connector: str

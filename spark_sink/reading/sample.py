@@ -40,8 +40,7 @@ class Sample:
         record_bytes: the average size of keys and values together; 0 where none was seen.
         records: the number of sampled ones.
         waiting: whether there are unread offsets: of records, or of what is left of them (compaction, retention and
-            aborted
-            transactions remove records, and leave their offsets).
+            aborted transactions remove records, and leave their offsets).
     """
 
     values: Schema | None

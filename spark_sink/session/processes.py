@@ -90,8 +90,8 @@ def dying_with_parent(command: Sequence[str]) -> list[str]:
     """The command that runs a program so that it is killed when the thread that starts it ends.
 
     Ctrl+C goes to this process only; the program is ended in order. On other systems than Linux programs notice by the
-    end
-    of their standard input. `preexec_fn` cannot do this: where gRPC has threads, code between fork and exec may abort.
+    end of their standard input. `preexec_fn` cannot do this: where gRPC has threads, code between fork and exec may
+    abort.
 
     Args:
         command: of the program, with its path.

@@ -1,7 +1,7 @@
 """One local Spark for several connectors of this machine and user: `spark.shared.session=NAME`.
 
-It is a Spark Connect server on the loopback address, run by a small process of its own, the keeper
-(`python -m spark_sink.session.keeper`). Its users share a folder in the user's cache:
+It is a Spark Connect server on the loopback address, run by a small process of its own, the keeper (`python -m
+spark_sink.session.keeper`). Its users share a folder in the user's cache:
 
     start.lock      held while starting the server, joining it, or ending it: one process at a time
     keeper.lock     held by the keeper as long as it lives, from before it was started
@@ -11,8 +11,7 @@ It is a Spark Connect server on the loopback address, run by a small process of 
 
 The kernel releases a lock when its holder dies, however it dies. The keeper ends the server when it had no users for a
 while (spark.shared.idle.ms), and ends the queries of a user that died. When the keeper dies its server dies with it;
-the
-next user starts them again.
+the next user starts them again.
 """
 
 from __future__ import annotations

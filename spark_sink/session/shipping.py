@@ -1,7 +1,7 @@
 """Sends this project's code to executors that run elsewhere: a zip of the runtime and one of each plug-in folder.
 
-Python imports pure Python from a zip. Compiled packages, such as confluent-kafka and pyarrow, have to be installed
-in the executors' Python; so have the compiled libraries of a plug-in folder.
+Python imports pure Python from a zip. Compiled packages, such as confluent-kafka and pyarrow, have to be installed in
+the executors' Python; so have the compiled libraries of a plug-in folder.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Rows of a Delta table's change data feed as records: which rows form one event, and its form.
 
-Rows are sorted by version, by key within a version, and by `RANKS` within a key, so that an event's rows are
-adjacent. An update has a row before and a row after; where the update changed the key, they are two events: one key was
-deleted, another created.
+Rows are sorted by version, by key within a version, and by `RANKS` within a key, so that an event's rows are adjacent.
+An update has a row before and a row after; where the update changed the key, they are two events: one key was deleted,
+another created.
 
 https://docs.delta.io/latest/delta-change-data-feed.html
 https://debezium.io/documentation/reference/stable/connectors/postgresql.html#postgresql-change-events-value

@@ -16,8 +16,7 @@ every
   there and leaves.
 
 So nothing changes while a new run reads. If a batch was divided differently when it was begun (another number of
-writers,
-another key), it is repeated as it was begun; the next one is divided as configured.
+writers, another key), it is repeated as it was begun; the next one is divided as configured.
 """
 
 from __future__ import annotations

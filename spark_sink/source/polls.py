@@ -1,8 +1,7 @@
 r"""The runs of a query: which rows are new, and the position after them.
 
 With exactly-once a run is a batch with its own number. Its range of rows is durable before the first is written, so
-that
-an unfinished one is repeated with the same rows. An offset is then, for example,
+that an unfinished one is repeated with the same rows. An offset is then, for example,
 
     {"batch": 7, "incrementing": 1200}                                   all rows up to 1200 are written
     {"batch": 7, "incrementing": 1200, "to": "{\"incrementing\": 1300}"}   those up to 1300 are being written

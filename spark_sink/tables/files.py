@@ -1,9 +1,9 @@
 """Batches as files of Parquet or JSON, exactly once, for any reader.
 
-Each batch has a folder of its own, named for the query and the batch's number. A repeated batch replaces its
-folder, with the same rows. Spark's own file sink instead keeps a list of the valid files in `_spark_metadata`,
-which readers other than Spark ignore, and which a second query on the folder destroys. Readers see the folder's
-name as one more column, `batch`.
+Each batch has a folder of its own, named for the query and the batch's number. A repeated batch replaces its folder,
+with the same rows. Spark's own file sink instead keeps a list of the valid files in `_spark_metadata`, which readers
+other than Spark ignore, and which a second query on the folder destroys. Readers see the folder's name as one more
+column, `batch`.
 """
 
 from __future__ import annotations

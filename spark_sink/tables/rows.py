@@ -9,8 +9,8 @@
 Only `_value` is always there: the reader adds what `TableSettings` needs.
 
 A record without a schema is the whole row (`_whole`): columns that it does not have become null. One with a schema
-keeps columns that its schema does not have, even where other records of the query have them (`_lacks`, in lower
-case). So the effect of a record depends on no other record, and not on when the query saw which.
+keeps columns that its schema does not have, even where other records of the query have them (`_lacks`, in lower case).
+So the effect of a record depends on no other record, and not on when the query saw which.
 """
 
 from __future__ import annotations

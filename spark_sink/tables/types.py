@@ -1,8 +1,8 @@
 """Spark's types as PySpark writes them in JSON: their names in SQL, which holds the values of which, and casts.
 
-A type is a text such as "long" or "decimal(10,2)", or a dictionary for nested ones: {"type": "struct",
-"fields": [...]}, {"type": "array", "elementType": ...}, {"type": "map", "keyType": ..., "valueType": ...}. So nothing
-here needs Spark. Which types a Delta table can be widened to: https://docs.delta.io/latest/delta-type-widening.html
+A type is a text such as "long" or "decimal(10,2)", or a dictionary for nested ones: {"type": "struct", "fields":
+[...]}, {"type": "array", "elementType": ...}, {"type": "map", "keyType": ..., "valueType": ...}. So nothing here needs
+Spark. Which types a Delta table can be widened to: https://docs.delta.io/latest/delta-type-widening.html
 """
 
 from __future__ import annotations

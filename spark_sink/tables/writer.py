@@ -52,10 +52,8 @@ class TableWriter:
     """Writes batches of rows (see `spark_sink.tables.rows`) to tables; for `DataStreamWriter.foreachBatch`.
 
     Called with one batch after the other, in one thread. A repeated batch, as after a crash, changes nothing where it
-    was
-    written before: its number is the version of the transactions of `app_id`. Raising fails the query; what the batch
-    wrote
-    to some of its tables by then is skipped when it is repeated.
+    was written before: its number is the version of the transactions of `app_id`. Raising fails the query; what the
+    batch wrote to some of its tables by then is skipped when it is repeated.
 
     It travels pickled to where Spark runs it, and keeps there what it learned about tables.
 

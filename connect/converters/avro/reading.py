@@ -1,8 +1,8 @@
 """Reads Avro's binary form: a function made for one schema processes a whole column of records.
 
 Each value comes out in Connect's form, the fields of a record as a list each. This is half again as fast as fastavro,
-which reads record by record and knows nothing of Connect (`python -m bench.avro`), and a truncated record never
-takes bytes of the next. https://avro.apache.org/docs/1.12.0/specification/#binary-encoding
+which reads record by record and knows nothing of Connect (`python -m bench.avro`), and a truncated record never takes
+bytes of the next. https://avro.apache.org/docs/1.12.0/specification/#binary-encoding
 """
 
 from __future__ import annotations

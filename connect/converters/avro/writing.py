@@ -1,8 +1,8 @@
 """Writes Avro's binary form: a function made for one pair of schemas processes a whole column of values.
 
 The pair is Connect's schema of the values and the Avro type to write, which may differ from the derived one
-(use.latest.version): fields and the members of unions are matched by their names, numbers may become wider
-ones. https://avro.apache.org/docs/1.12.0/specification/#binary-encoding
+(use.latest.version): fields and the members of unions are matched by their names, numbers may become wider ones.
+https://avro.apache.org/docs/1.12.0/specification/#binary-encoding
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """JSON Schemas that refer to each other: what a `$ref` means.
 
-A schema is a node (parsed JSON) within a document. References of the registry are documents with the names by
-which they are referred to; a document's own `$id`, and those within it, are names as well.
+A schema is a node (parsed JSON) within a document. References of the registry are documents with the names by which
+they are referred to; a document's own `$id`, and those within it, are names as well.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The Connect schema of a JSON Schema.
 
 A Connect schema has no constraints of values beyond their type (lengths, patterns, ranges). The names of Connect's
-types
-are in keywords of their own; see `names`.
+types are in keywords of their own; see `names`.
 """
 
 from __future__ import annotations

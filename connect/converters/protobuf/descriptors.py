@@ -1,8 +1,8 @@
 """Compiles the text of a .proto file, as a registry stores it, to descriptors and message classes at run time.
 
-protoc does it, called within the process (grpcio-tools): it accepts every syntax and edition of Protobuf, and
-needs half a millisecond. Parsers in Python leave it to their user to resolve names, options and map entries; the
-other protoc in a wheel, protoxy, limits protobuf to version 5.
+protoc does it, called within the process (grpcio-tools): it accepts every syntax and edition of Protobuf, and needs
+half a millisecond. Parsers in Python leave it to their user to resolve names, options and map entries; the other protoc
+in a wheel, protoxy, limits protobuf to version 5.
 """
 
 from __future__ import annotations

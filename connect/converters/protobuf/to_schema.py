@@ -1,7 +1,7 @@
 """The Connect schema of a Protobuf message.
 
-What Protobuf has and Connect does not is kept in parameters: the number of a field, the kind of an integer, the
-values of an enum. Written back, they give the same message.
+What Protobuf has and Connect does not is kept in parameters: the number of a field, the kind of an integer, the values
+of an enum. Written back, they give the same message.
 """
 
 from __future__ import annotations

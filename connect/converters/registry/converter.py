@@ -1,7 +1,7 @@
 """What the converters of Avro, Protobuf and JSON Schema share: a batch is read by schemas.
 
-reading: record -> id of its schema -> group of records with one schema -> `_read`
-writing: rows of one schema -> `_write` -> id of that schema before each value, or in a header
+    reading: record -> id of its schema -> group of records with one schema -> `_read`
+    writing: rows of one schema -> `_write` -> id of that schema before each value, or in a header
 """
 
 from __future__ import annotations
@@ -42,8 +42,7 @@ class RegistryConverter(Converter):
     """A converter whose schemas are in a registry.
 
     A derived class implements `_read` and `_write` for records and values of one schema. Both raise `DataError` for a
-    record
-    or value that they refuse; a failed batch is repeated in halves.
+    record or value that they refuse; a failed batch is repeated in halves.
 
     Attributes:
         schema_type: of the registry: AVRO, PROTOBUF or JSON.

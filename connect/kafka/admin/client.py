@@ -2,8 +2,7 @@
 
 Requests of Kafka's protocol, over kafka-python's connections. Not librdkafka's admin client, which can end the process
 that uses it: when a group's coordinator moves, as at every restart of a broker, its ListConsumerGroupOffsets
-dereferences
-NULL, and other requests fail an assertion (2.16; docs/reliability.md).
+dereferences NULL, and other requests fail an assertion (2.16; docs/reliability.md).
 """
 
 from __future__ import annotations
@@ -88,8 +87,8 @@ class Admin(Asking):
         """An offset of each partition.
 
         Args:
-            partitions: for each `EARLIEST`, `LATEST`, or a timestamp: then the first offset of that time or later,
-                -1 where there is none.
+            partitions: for each `EARLIEST`, `LATEST`, or a timestamp: then the first offset of that time or later, -1
+                where there is none.
             committed_only: the last is the one before the first open transaction.
             timeout: seconds, if not the client's.
         """

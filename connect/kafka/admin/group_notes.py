@@ -1,8 +1,8 @@
 """Offsets of a group without members, each with a note in its metadata.
 
 A connector that keeps its position elsewhere commits it to its group all the same, for lag tools, and notes that it
-did:
-consumers and kafka-consumer-groups leave the metadata empty. A replay notes which records behind an offset are done.
+did: consumers and kafka-consumer-groups leave the metadata empty. A replay notes which records behind an offset are
+done.
 """
 
 from __future__ import annotations

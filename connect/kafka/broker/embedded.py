@@ -2,8 +2,7 @@
 
 It runs detached and outlives its starter; `stop` ends it. One folder has one broker: while it lives it holds a lock on
 `alive.lock` (inherited from its starter, released by the kernel when it dies), so a process id that was reused by
-another
-program is never mistaken for it.
+another program is never mistaken for it.
 """
 
 import fcntl

@@ -3,9 +3,8 @@
 librdkafka retries forever, whatever is wrong. That is right while brokers are unavailable: an outage (see
 `connect.telemetry.outages`) is over when one answers. A broker that refuses the login, or whose certificate is not
 trusted, answers the same tomorrow, until a user changes something. But a broker that has just started may refuse a
-login
-that it accepts a moment later, and one of several may be misconfigured: so a refusal is final only after some in a row,
-over some seconds, without an answer of any broker.
+login that it accepts a moment later, and one of several may be misconfigured: so a refusal is final only after some in
+a row, over some seconds, without an answer of any broker.
 """
 
 from __future__ import annotations

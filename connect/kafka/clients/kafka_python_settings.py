@@ -153,8 +153,8 @@ def hear_last_words() -> None:
     """Have kafka-python process what arrived before the end of a connection.
 
     A broker that refuses a login says so and closes the connection. If both are there when the socket is read,
-    kafka-python
-    (3.0.12) drops the answer, and a wrong password looks like an unavailable broker. The end is read the next time.
+    kafka-python (3.0.12) drops the answer, and a wrong password looks like an unavailable broker. The end is read the
+    next time.
     """
     from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
 

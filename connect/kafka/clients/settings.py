@@ -77,8 +77,7 @@ class Translated:
 
     `librdkafka` has each setting under one spelling: Java's where librdkafka knows it as an alias. `runtime` has what
     the loops of this project use (`max.poll.records`). Each warning should be logged, once. `keys` has, for Java keys
-    that
-    have a prefix in their file, their spelling there.
+    that have a prefix in their file, their spelling there.
     """
 
     librdkafka: dict[str, Value] = field(repr=False)  # passwords are among them

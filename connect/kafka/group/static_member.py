@@ -1,8 +1,7 @@
 """The name of a sink task in its consumer group (KIP-345): the same in whichever process it runs.
 
 A killed process stays in its group until its session ends. Under the same name its successor replaces it at once, no
-other
-partitions move, and the brokers refuse the earlier process, should it still live.
+other partitions move, and the brokers refuse the earlier process, should it still live.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Waiting for a consumer's next record in a way that another thread can end.
 
 A consumer that waits inside the client cannot be woken, so the stop or pause of a task would be noticed only at the end
-of
-a short wait: either stopping is slow, or an idle task wakes up five times a second. librdkafka can write to a file
+of a short wait: either stopping is slow, or an idle task wakes up five times a second. librdkafka can write to a file
 descriptor when something arrives (rd_kafka_queue_io_event_enable); confluent-kafka does not offer that, so its
 consumer's handle is taken from where the object stores it. That is done only for versions with which it was tried, and
 only if the handle answers with the client's name; with any other the caller waits inside the client.

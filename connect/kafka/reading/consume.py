@@ -270,8 +270,7 @@ class BatchConsumer:
         """Close the client, which may be joining, but wait for it no longer than a moment.
 
         While a join waits for other members, the broker answers nothing else on its connection, and librdkafka waits
-        for the
-        answer to its request to leave: for five seconds, which is all that a task has to stop.
+        for the answer to its request to leave: for five seconds, which is all that a task has to stop.
         """
         self._leaving = True
         # With a name it is a member as soon as it has asked to join: the client cannot leave without the answer.

@@ -1,8 +1,7 @@
 """How far the consumer group of a sink connector is behind the ends of its topics, asked of the brokers.
 
 A consumer's own request for the ends may wait forever while another thread polls it; these have timeouts. A record is
-read
-only where records wait, and only to find out since when.
+read only where records wait, and only to find out since when.
 """
 
 from __future__ import annotations

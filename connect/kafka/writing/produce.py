@@ -1,8 +1,8 @@
 """Sends batches of encoded records and reports when each batch is acknowledged.
 
 Java's partitions and order: murmur2 partitioner, idempotent, no delivery timeout (see `client_settings`). This class
-limits
-the bytes of unacknowledged records: a slow broker makes `send` wait, and the source is not polled meanwhile (P7).
+limits the bytes of unacknowledged records: a slow broker makes `send` wait, and the source is not polled meanwhile
+(P7).
 """
 
 from __future__ import annotations
@@ -78,8 +78,7 @@ class Delivery:
         began: when they were passed to the client, by `time.monotonic()`.
         timestamp: of the first record, in ms since the epoch, if it has one.
         waiting: the number of records that are neither acknowledged nor given up. A refused one that must not be given
-            up
-            waits forever, so that no offset behind it is stored (P1).
+            up waits forever, so that no offset behind it is stored (P1).
     """
 
     __slots__ = ("_refused", "began", "bytes", "mark", "rows", "size", "timestamp", "waiting")
@@ -188,8 +187,7 @@ class BatchProducer:
             batch: keys and values are bytes, headers pairs of key and bytes or None.
             mark: returned by `acknowledged`.
             each: returns, for a row, a function to call when it is acknowledged, or with an error when it is given up,
-                if
-                any. Costs time; for tasks with `commit_record`.
+                if any. Costs time; for tasks with `commit_record`.
 
         Raises:
             ConnectError: a topic does not exist and cannot be created.

@@ -65,8 +65,7 @@ class Outbox:
 
     Args:
         send: called on threads, one request at a time on each: returns when it is settled, whatever the result of
-            single
-            records, raises when it cannot be.
+            single records, raises when it cannot be.
         threads: how many.
         most, most_bytes: of a request; -1 for no limit.
         linger: seconds that records wait for more while a thread is idle.

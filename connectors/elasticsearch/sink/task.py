@@ -42,10 +42,8 @@ class ElasticsearchSinkTask(SinkTask):
     """Writes records as documents.
 
     `put` makes bulk requests, which threads send while the next records are consumed; it waits where too many do.
-    Requests
-    with transient failures are retried. `pre_commit` waits until everything accepted is written. Errors are raised by
-    the
-    next call.
+    Requests with transient failures are retried. `pre_commit` waits until everything accepted is written. Errors are
+    raised by the next call.
     """
 
     options: ClassVar[type[ElasticsearchSinkOptions | OpenSearchSinkOptions]] = ElasticsearchSinkOptions

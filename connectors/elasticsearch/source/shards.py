@@ -1,7 +1,7 @@
 """The shards of the indices that are read: which exist, which task reads them, their form in a task's configuration.
 
-A shard is the unit of reading: only within one have sequence numbers an order, and only there does a cursor with
-them distinguish documents with equal values.
+A shard is the unit of reading: only within one have sequence numbers an order, and only there does a cursor with them
+distinguish documents with equal values.
 """
 
 from __future__ import annotations

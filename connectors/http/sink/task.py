@@ -33,8 +33,7 @@ class HttpSinkTask(SinkTask):
     """Sends records.
 
     `put` splits a batch into requests, which threads send while the next records are consumed. `pre_commit` returns up
-    to
-    where the server has acknowledged everything, or the error policy has it. Errors are raised by the next call.
+    to where the server has acknowledged everything, or the error policy has it. Errors are raised by the next call.
     """
 
     settings = SinkOptions.definition()

@@ -41,8 +41,7 @@ class Resume:
         committed: the same, None when no commit was seen.
         xid: of the unfinished transaction; its changes up to and including `change` are done.
         change: the position of a change in the log, and its number among the changes at that position, from 1 (a
-            statement
-            may change several rows in one entry); None for the number where Debezium stored the offset.
+            statement may change several rows in one entry); None for the number where Debezium stored the offset.
         visible: a snapshot that was not created with the slot, as long as transactions of it may arrive.
     """
 

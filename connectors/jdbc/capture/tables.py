@@ -164,8 +164,7 @@ class Tables:
         """A table from here on in the stream; None when it is not captured.
 
         The relation message has the columns of a row. Nullability, defaults and the key come from the catalog, in its
-        current
-        state.
+        current state.
         """
         if not self._chosen.selection.table(relation.schema, relation.table):
             return None

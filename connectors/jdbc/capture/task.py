@@ -32,9 +32,8 @@ class PostgresCdcSourceTask(SourceTask):
     """Captures one database. There is one task.
 
     The task confirms to the server at most what `commit` allows: everything that was returned until then is stored, so
-    that
-    the server need not send it again. While nothing that was returned waits for that, the parts of the log that do not
-    concern its tables are confirmed as well, and the slot stays small.
+    that the server need not send it again. While nothing that was returned waits for that, the parts of the log that do
+    not concern its tables are confirmed as well, and the slot stays small.
     """
 
     settings = CaptureOptions.definition()
@@ -184,8 +183,7 @@ class PostgresCdcSourceTask(SourceTask):
         """Begin the transaction of the snapshot: that of a new slot, else one of its own.
 
         With an existing slot, transactions that the snapshot has seen are in the stream as well. They are recognised by
-        their
-        numbers, and skipped.
+        their numbers, and skipped.
         """
         database.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
         self._visible: Visible | None = None

@@ -51,10 +51,8 @@ class Database:
     """One database, and one connection to it.
 
     For one thread, except `cancel`. All work goes through `transaction()`, or through `connect()` where the caller
-    manages
-    transactions. After a transient error the connection is discarded; the next use opens a new one, with the
-    credentials
-    that a user's class returns then.
+    manages transactions. After a transient error the connection is discarded; the next use opens a new one, with the
+    credentials that a user's class returns then.
 
     Args:
         chosen: the keys.
@@ -131,8 +129,8 @@ class Database:
         """One transaction: committed at the end, rolled back when the block raises.
 
         Errors are the driver's, wrapped by SQLAlchemy; `passes` tells which of them are worth another try. After a
-        transient
-        one, and after one in the commit itself (whose outcome is unknown), the next transaction has a new connection.
+        transient one, and after one in the commit itself (whose outcome is unknown), the next transaction has a new
+        connection.
         """
         connection = self.connect()
         try:
@@ -251,8 +249,7 @@ def credentials_for(config: Mapping[str, str]) -> Callable[[], Credentials]:
     """The function that returns the credentials for a new connection.
 
     A user's class is called at every new connection, so that rotated credentials are found. Without one they come from
-    the
-    configuration, as it was when the task was started.
+    the configuration, as it was when the task was started.
 
     Args:
         config: secrets filled in.

@@ -3,8 +3,7 @@
     connector, topic, partition | next_offset | owner
 
 A task claims the rows of its partitions when they are assigned to it, with a mark of its own, and advances them in the
-same
-transaction as its rows. A late write of an earlier owner finds another mark and is rolled back as a whole.
+same transaction as its rows. A late write of an earlier owner finds another mark and is rolled back as a whole.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """PostgreSQL: rows go in by COPY; where there is a key, into a staging table first and from there by one statement.
 
 COPY reads CSV, which Arrow writes without a pass over single values; the server parses each text as the column's own
-type,
-so that a string may be a uuid, an inet or an enum there. A staging table is created once for each layout and
-connection,
-and empties itself at the end of each transaction.
+type, so that a string may be a uuid, an inet or an enum there. A staging table is created once for each layout and
+connection, and empties itself at the end of each transaction.
 """
 
 from __future__ import annotations

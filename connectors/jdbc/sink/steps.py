@@ -1,7 +1,7 @@
 """A batch's changes to one table, as steps that are done one after another: empty it, delete keys, write rows.
 
-Deletions are first: of a key that a batch deletes, only what follows that is written. Of several rows of a key
-the newest counts, where rows are upserted or updated. Rows are sorted by key, so that no two tasks deadlock.
+Deletions are first: of a key that a batch deletes, only what follows that is written. Of several rows of a key the
+newest counts, where rows are upserted or updated. Rows are sorted by key, so that no two tasks deadlock.
 """
 
 from __future__ import annotations

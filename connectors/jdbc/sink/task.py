@@ -31,8 +31,7 @@ class JdbcSinkTask(SinkTask):
 
     A batch is written before `put` returns; when many records arrive at a time, a thread writes while the next ones are
     consumed, and `pre_commit` waits for it. Its error is raised by the next call, which first writes the rest on its
-    own
-    thread. A batch that `put` refused is not among that: it is put again.
+    own thread. A batch that `put` refused is not among that: it is put again.
     """
 
     settings = JdbcSinkOptions.definition()

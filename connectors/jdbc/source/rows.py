@@ -1,7 +1,7 @@
 """A database driver's columns in Connect's form: lists of Python values, or Arrow arrays.
 
-A timestamp without a zone is that of a clock in `db.timezone`. Of an hour that a clock showed twice it is the
-first; one that no clock showed counts as the moment before the clock was moved on.
+A timestamp without a zone is that of a clock in `db.timezone`. Of an hour that a clock showed twice it is the first;
+one that no clock showed counts as the moment before the clock was moved on.
 """
 
 from __future__ import annotations

@@ -84,8 +84,7 @@ def bracketed(query: str) -> str:
     """A query in the form that a statement can select from.
 
     Conditions are put around it and not at its end: they refer to the columns of records, and the query may have
-    clauses of
-    its own.
+    clauses of its own.
     """
     return f"({query}\n) {_NAME}"
 
