@@ -19,8 +19,8 @@ _FEED = (TYPE, VERSION, TIMESTAMP)
 class DeltaSourceTask(SourceQueryTask):
     """See `SourceQueryTask`. Offsets are versions:
 
-        {"version": 12}                 continues with version 12
-        {"snapshot": 11, "file": 40}    is reading the table as it was at version 11
+    {"version": 12}                 continues with version 12
+    {"snapshot": 11, "file": 40}    is reading the table as it was at version 11
     """
 
     options_class = DeltaSourceOptions

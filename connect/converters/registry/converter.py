@@ -1,7 +1,7 @@
 """What the converters of Avro, Protobuf and JSON Schema share: a batch is read by schemas.
 
-    reading: record -> id of its schema -> group of records with one schema -> `_read`
-    writing: rows of one schema -> `_write` -> id of that schema before each value, or in a header
+reading: record -> id of its schema -> group of records with one schema -> `_read`
+writing: rows of one schema -> `_write` -> id of that schema before each value, or in a header
 """
 
 from __future__ import annotations
