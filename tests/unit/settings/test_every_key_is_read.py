@@ -10,7 +10,7 @@ from pathlib import Path
 PACKAGES = ("connect", "connectors", "transforms", "rest", "spark_sink")
 ROOT = Path(__file__).parents[3]
 #: How a description says that only one value is known, or that none changes anything.
-SAYS_SO = re.compile(r"without effect|[Nn]o effect|\bOnly\b|Not supported")
+SAYS_SO = re.compile(r"[Ww]ithout effect|[Nn]o effect|\bOnly\b|Not supported")
 #: What a definition of a key has beside its name: by two of them a call is one.
 DEFINITION = {"doc", "default", "importance", "group", "validator"}
 #: Of a text that is made at run time only a part of this length says which key it is.
