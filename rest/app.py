@@ -22,7 +22,7 @@ from connect.settings.metrics_keys import MetricsOptions
 from connect.settings.raw import comma_separated
 from connect.settings.rest_security_keys import RestSecurityOptions
 from connect.settings.worker_keys import RestOptions
-from rest import connectors, dlq, errors, internal, loggers, metrics, offsets, openapi, plugins, root, states
+from rest import connectors, dlq, errors, history, internal, loggers, metrics, offsets, openapi, plugins, root, states
 from rest.api import REQUEST_TIMEOUT_S, Api
 from rest.body_room import BodyError, body_error
 from rest.bounded_bodies import BoundedBodies, Rooms
@@ -121,7 +121,15 @@ def _new_app(api: Api) -> FastAPI:
 def _routers(parts: frozenset[Part], *, workers: bool, metrics_page: bool) -> list[APIRouter]:
     found: list[APIRouter] = []
     if "connectors" in parts:
-        found += [root.router, connectors.router, states.router, offsets.router, plugins.router, dlq.router]
+        found += [
+            root.router,
+            connectors.router,
+            states.router,
+            offsets.router,
+            history.router,
+            plugins.router,
+            dlq.router,
+        ]
     if "connectors" in parts and workers:
         found += [internal.router]
     if "admin" in parts:

@@ -98,7 +98,7 @@ async def _config(connector: ConnectorName, request: Request, api: ApiDep) -> di
 
 async def _patch(connector: ConnectorName, request: Request, api: ApiDep) -> dict[str, str | None]:
     patch = await api.masks.written(connector, await bodies.config(request), part=True)
-    before = _stored(api, connector)
+    before = stored_config(api, connector)
     merged = {key: value for key, value in {**before, **patch}.items() if value is not None}
     api.access.changes(connector, **keys_changed(before, merged))
     await _to_leader(api, request, patch)
@@ -118,11 +118,12 @@ async def _whole(api: Api, name: str, written: dict[str, str | None]) -> dict[st
         raise ApiError(400, f"Null value can not be supplied as the configuration value of {', '.join(empty)}.")
     config = await api.masks.written(name, written)
     given = {key: value for key, value in config.items() if value is not None} | {"name": name}
-    api.access.changes(name, **keys_changed(_stored(api, name), given))
+    api.access.changes(name, **keys_changed(stored_config(api, name), given))
     return given
 
 
-def _stored(api: Api, name: str) -> Mapping[str, str]:
+def stored_config(api: Api, name: str) -> Mapping[str, str]:
+    """A connector's configuration as stored, unmasked; empty for an unknown one."""
     try:
         return api.herder.info(name).config
     except NotFoundError:
@@ -144,7 +145,7 @@ async def _created(api: Api, request: Request, name: str) -> Response:
 )
 async def create(request: Request, api: ApiDep, wanted: Annotated[_Creation, Depends(_creation)]) -> Response:
     """Create a connector."""
-    change = await api.result(api.herder.put_connector(*wanted, replace=False))
+    change = await api.result(api.herder.put_connector(*wanted, replace=False, by=api.access.author()))
     return await _created(api, request, change.info.name)
 
 
@@ -157,7 +158,7 @@ async def info(connector: ConnectorName, api: ApiDep) -> Response:
 @router.delete("/{connector}", dependencies=[AT_LEADER], **describe(status=204, errors=(404, 409)))
 async def delete(connector: ConnectorName, api: ApiDep) -> Response:
     """Delete a connector. Its offsets stay."""
-    await api.result(api.herder.delete_connector(connector))
+    await api.result(api.herder.delete_connector(connector, by=api.access.author()))
     return Response(status_code=204)
 
 
@@ -182,7 +183,7 @@ async def put_config(
     connector: ConnectorName, request: Request, api: ApiDep, config: Annotated[dict[str, str], Depends(_config)]
 ) -> Response:
     """Create a connector, or replace its configuration."""
-    change = await api.result(api.herder.put_connector(connector, config))
+    change = await api.result(api.herder.put_connector(connector, config, by=api.access.author()))
     return await _created(api, request, connector) if change.created else json_answer(await _shown(api, connector))
 
 
@@ -191,7 +192,7 @@ async def patch_config(
     connector: ConnectorName, api: ApiDep, patch: Annotated[dict[str, str | None], Depends(_patch)]
 ) -> Response:
     """Change some keys of a connector's configuration; null removes one (KIP-477)."""
-    await api.result(api.herder.patch_connector(connector, patch))
+    await api.result(api.herder.patch_connector(connector, patch, by=api.access.author()))
     return json_answer(await _shown(api, connector))
 
 

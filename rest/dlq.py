@@ -14,25 +14,15 @@ from rest import bodies
 from rest.api import Api, ApiDep, ConnectorName, describe, json_answer
 from rest.errors import ApiError
 from rest.models import DeadLetter, DeadLetterGroups, DeadLetterPage, Replay, ReplayOutcome
+from rest.numbers import WHOLE, whole
 
 _PAGE = 50
-#: More digits than any moment, partition or offset has.
-_LONGEST = 18
-_INTEGER = {"type": "integer", "minimum": 0, "maximum": 10**_LONGEST - 1}
 _LIMIT = {"type": "integer", "minimum": 1, "maximum": MOST}
 _AFTER = {"type": "string", "pattern": AFTER}
 
 
-def _number(name: str, text: str | None) -> int | None:
-    if text is None:
-        return None
-    if not text.isascii() or not text.isdigit() or len(text) > _LONGEST:
-        raise ApiError(400, f"{name} is a whole number.")
-    return int(text)
-
-
 def _milliseconds(what: str) -> Any:
-    return Query(description=f"{what}, in ms since the epoch.", json_schema_extra=_INTEGER)
+    return Query(description=f"{what}, in ms since the epoch.", json_schema_extra=WHOLE)
 
 
 router = APIRouter(prefix="/connectors/{connector}/dlq", tags=["dead letters"])
@@ -47,8 +37,8 @@ async def _of_any_error(
     key: Annotated[str | None, Query(description="The record's key, as text.")] = None,
 ) -> Wanted:
     return Wanted(
-        since=_number("since", since),
-        until=_number("until", until),
+        since=whole("since", since),
+        until=whole("until", until),
         stage=stage,
         error=error,
         key=key,
@@ -77,7 +67,7 @@ async def list_dead_letters(
     ] = None,
 ) -> Response:
     """Dead letters, the newest first, with the beginnings of their payloads."""
-    most = _number("limit", limit)
+    most = whole("limit", limit)
     return await _ask(api, connector, lambda letters: letters.page(wanted, _PAGE if most is None else most, after))
 
 
@@ -91,11 +81,11 @@ async def dead_letter_groups(connector: ConnectorName, api: ApiDep, wanted: _OfA
 async def dead_letter(
     connector: ConnectorName,
     api: ApiDep,
-    partition: Annotated[str, Path(description="Of the dead letter.", json_schema_extra=_INTEGER)],
-    offset: Annotated[str, Path(description="Of the dead letter.", json_schema_extra=_INTEGER)],
+    partition: Annotated[str, Path(description="Of the dead letter.", json_schema_extra=WHOLE)],
+    offset: Annotated[str, Path(description="Of the dead letter.", json_schema_extra=WHOLE)],
 ) -> Response:
     """One dead letter, whole: its payload, its headers, its stack trace."""
-    where = _number("The partition", partition) or 0, _number("The offset", offset) or 0
+    where = whole("The partition", partition), whole("The offset", offset)
     return await _ask(api, connector, lambda letters: letters.one(*where))
 
 

@@ -77,15 +77,20 @@ class Forwarding:
         self._waiting = 0
 
     async def to_leader(
-        self, request: Request, body: bytes | None = None, readable: Callable[[bytes], Awaitable[bytes]] = as_it_is
+        self,
+        request: Request,
+        body: bytes | None = None,
+        readable: Callable[[bytes], Awaitable[bytes]] = as_it_is,
+        put_to: str | None = None,
     ) -> None:
         """For changes of configurations.
 
         Args:
             body: to forward, with secrets in place of masks: a Java leader does not know masks. None: unchanged.
             readable: masks the other worker's response for the caller.
+            put_to: the path to which the body is put instead: for a request that a Java leader does not know.
         """
-        await self._send_on(request, self._herder.leader_url(), body, readable)
+        await self._send_on(request, self._herder.leader_url(), body, readable, put_to)
 
     async def to_owner(self, request: Request, connector: str, task: int | None = None) -> None:
         """For operations on a connector or task where it runs."""
@@ -103,10 +108,10 @@ class Forwarding:
             NoSessionKeyError: it cannot be asked on a user's behalf.
         """
         url = f"{request.url.scheme}://{worker}{path}"  # a pool speaks one
-        headers = self._headers(request, url, b"")
+        headers = self._headers(request, request.method, url, b"")
         return await asyncio.to_thread(self._client.send, "GET", url, None, headers, seconds)
 
-    def _headers(self, request: Request, url: str, body: bytes) -> dict[str, str]:
+    def _headers(self, request: Request, method: str, url: str, body: bytes) -> dict[str, str]:
         """Headers that name the caller, with proof for the other worker. Raises NoSessionKeyError."""
         sent = {
             name: value
@@ -114,23 +119,31 @@ class Forwarding:
             if name in _PASSED_ON or (name.startswith("x-connect-") and name not in (HEADER, SIGNATURE))  # for this one
         }
         _, _, target = url.partition("://")
-        return sent | self._access.vouch(request.method, "/" + target.partition("/")[2], body)
+        return sent | self._access.vouch(method, "/" + target.partition("/")[2], body)
 
     async def _send_on(
-        self, request: Request, base: str | None, body: bytes | None, readable: Callable[[bytes], Awaitable[bytes]]
+        self,
+        request: Request,
+        base: str | None,
+        body: bytes | None,
+        readable: Callable[[bytes], Awaitable[bytes]],
+        put_to: str | None = None,
     ) -> None:
         if base is None:
             return
-        url = _next_hop(request, base)
+        method = request.method if put_to is None else "PUT"
+        url = _next_hop(request, base, put_to)
         if body is None:
             body = await request.body()
         if self._waiting >= _AT_ONCE:
             raise ApiError(503, "Too many requests wait for another worker. Ask again in a moment.")
         self._waiting += 1
         try:
-            headers = self._headers(request, url, body)
+            headers = self._headers(request, method, url, body)
+            if put_to is not None:
+                headers["content-type"] = "application/json"
             status, answered, content = await _in_thread(
-                lambda: self._client.exchange(request.method, url, body or None, headers, _TIMEOUT_S)
+                lambda: self._client.exchange(method, url, body or None, headers, _TIMEOUT_S)
             )
         except PeerError as error:
             log.warning("%s", error)
@@ -144,7 +157,7 @@ class Forwarding:
         raise AnsweredElsewhereError(answer)
 
 
-def _next_hop(request: Request, base: str) -> str:
+def _next_hop(request: Request, base: str, put_to: str | None = None) -> str:
     """Where to forward the request. Raises ElsewhereError when it was forwarded too often."""
     query = dict(request.query_params)
     forward = query.get("forward")
@@ -152,7 +165,7 @@ def _next_hop(request: Request, base: str) -> str:
         raise ElsewhereError
     # The first to send it on lets the next one do so once more: the leader may just have changed.
     query["forward"] = "true" if forward is None else "false"
-    path = (request.scope.get("raw_path") or request.scope["path"].encode()).decode("latin-1")
+    path = put_to or (request.scope.get("raw_path") or request.scope["path"].encode()).decode("latin-1")
     return f"{base.rstrip('/')}{path}?{urlencode(query)}"
 
 

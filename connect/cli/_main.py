@@ -45,6 +45,7 @@ COMMANDS = {
     "stop": "end the tasks of connectors",
     "restart": "restart connectors, their tasks, or only what failed",
     "offsets": "show, set or reset the offsets of a connector",
+    "history": "show who changed a connector's configuration and when, and return to an earlier one",
     "migrate": "say what runs the connectors of a Java cluster here, and write their files",
     "dlq": "show and replay dead letters: the records that a connector gave up",
     "logs": "show or set the log levels of the workers",

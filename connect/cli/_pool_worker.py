@@ -17,6 +17,7 @@ from connect.cli._rest import Addresses, BackgroundRest, take_addresses
 from connect.cli._worker import StateLog, StopSignals, embedded_broker
 from connect.cli._worker_files import WorkerFile, read_worker
 from connect.errors import ConfigError, ConnectError
+from connect.herder.config_recorder import ConfigRecorder
 from connect.herder.group_member import GroupMember
 from connect.herder.listeners import advertised
 from connect.herder.offset_stores import topic_shape, transactional_leader
@@ -24,6 +25,7 @@ from connect.herder.worker import Worker
 from connect.herder.worker_herder import WorkerHerder
 from connect.kafka.admin.answers import NO_ANSWER, AdminError
 from connect.kafka.admin.client import Admin
+from connect.kafka.admin.topics import TopicShape
 from connect.kafka.clients.checks import check_client
 from connect.kafka.clients.errors import NotLetInError, away_from
 from connect.kafka.clients.kafka_python_settings import kafka_python_settings
@@ -31,8 +33,11 @@ from connect.kafka.clients.settings import task_java_settings
 from connect.peers import PeerClient
 from connect.peers.tls import peer_context
 from connect.plugins import CONVERTERS, Plugins
+from connect.settings.definition import Config
+from connect.settings.distributed_keys import HistoryOptions
 from connect.settings.worker_keys import DISTRIBUTED
 from connect.storage import Status
+from connect.storage.config_history import ConfigHistory
 from connect.storage.config_log import TopicConfigLog
 from connect.storage.topic_offsets import TopicOffsetStore
 from connect.storage.topic_status import TopicStatusStore
@@ -164,7 +169,17 @@ def _herder(worker: WorkerFile, raw: dict[str, str], client: PeerClient, refused
     offsets = TopicOffsetStore(config["offset.storage.topic"], raw, topic_shape(raw, config, "offset.storage."))
     statuses = TopicStatusStore(config["status.storage.topic"], raw, topic_shape(raw, config, "status.storage."))
     member = GroupMember(raw, config, f"{address.scheme}://{host}:{address.port}/", configs, client, gone)
-    return WorkerHerder(Worker(raw, config, worker.resolver, offsets, statuses, member), configs, member)
+    return WorkerHerder(
+        Worker(raw, config, worker.resolver, offsets, statuses, member), configs, member, _recorder(raw, config, shape)
+    )
+
+
+def _recorder(raw: Mapping[str, str], config: Config, shape: TopicShape) -> ConfigRecorder | None:
+    options = HistoryOptions.parse(config)
+    if options.versions == 0:
+        return None
+    topic = options.topic or f"{config['config.storage.topic']}-history"
+    return ConfigRecorder(ConfigHistory(topic, raw, shape, options.versions))
 
 
 TOPICS = ("config.storage.topic", "offset.storage.topic", "status.storage.topic")

@@ -14,6 +14,7 @@ from typing import Any, Final
 from connect.errors import ConnectError
 from connect.group import TaskId, Work
 from connect.herder.automatic_restarts import AutomaticRestarts
+from connect.herder.config_recorder import ConfigRecorder
 from connect.herder.connector_work import ConnectorWork, finished
 from connect.herder.connectors import StartedConnector
 from connect.herder.fencing import Fencing
@@ -52,18 +53,27 @@ class AssignedWork:
         states: where states of connectors and tasks are published.
         leader: writes task configurations.
         fencing: fences tasks of earlier generations.
+        recorder: records configurations of connectors that are new to this worker; None without a history.
 
     Attributes:
         queue: of operations, one for each connector.
         restarts: automatic restarts of what FAILED.
     """
 
-    def __init__(self, pool: Pool, states: PoolStates, leader: Leader, fencing: Fencing) -> None:
+    def __init__(
+        self,
+        pool: Pool,
+        states: PoolStates,
+        leader: Leader,
+        fencing: Fencing,
+        recorder: ConfigRecorder | None = None,
+    ) -> None:
         self._pool = pool
         self._worker = pool.worker
         self._states = states
         self._leader = leader
         self._fencing = fencing
+        self._recorder = recorder
         # Held from looking whether a task is ours to its start, so that none begins after it was given up.
         self._starting = threading.Lock()
         #: For each connector the offset of the configuration that it was last started with.
@@ -93,6 +103,8 @@ class AssignedWork:
             self.queue.submit(name, f"starting task {name}-{number}", partial(self._begin_task, name, number))
         for name in sorted(work.connectors):
             self.queue.submit(name, f"starting connector {name}", partial(self.run_connector, name))
+        if self._recorder is not None:
+            self._recorder.owned(work.connectors, self._pool)
 
     def stop(self, work: Work) -> None:
         # Tasks and connectors together get the graceful time (P11).

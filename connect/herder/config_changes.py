@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from concurrent.futures import Future
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 
+from connect.herder.config_recorder import ConfigRecorder
 from connect.herder.connector_work import KeyedQueues
 from connect.herder.errors import AlreadyExistsError
 from connect.herder.leader import Leader
@@ -15,7 +17,7 @@ from connect.herder.worker_queries import WorkerQueries
 
 
 class ConfigChanges:
-    """Changes configurations. Safe to use from many threads.
+    """Changes configurations, on behalf of an author. Safe to use from many threads.
 
     Each method returns a future that is done when the change is written; see `connect.herder.herder.Herder` for its
     errors. On a worker that does not lead they raise as `Leader.submit` does.
@@ -26,28 +28,49 @@ class ConfigChanges:
         queries: validates.
         checks: has a queue for each connector. Never the leader's thread: a connector that hangs in its validation
             would delay everybody's changes (P6).
+        recorder: records versions with their authors; None without a history.
     """
 
-    def __init__(self, pool: Pool, leader: Leader, queries: WorkerQueries, checks: KeyedQueues) -> None:
+    def __init__(
+        self,
+        pool: Pool,
+        leader: Leader,
+        queries: WorkerQueries,
+        checks: KeyedQueues,
+        recorder: ConfigRecorder | None = None,
+    ) -> None:
         self._pool = pool
         self._leader = leader
         self._queries = queries
         self._checks = checks
+        self._recorder = recorder
 
     def put(
-        self, name: str, config: Mapping[str, str], target: TargetState | None = None, *, replace: bool = True
+        self,
+        name: str,
+        config: Mapping[str, str],
+        target: TargetState | None = None,
+        *,
+        replace: bool = True,
+        by: str | None = None,
     ) -> Future[bool]:
         """Create a connector, or replace its configuration. The result says whether it is new."""
 
         def checked() -> bool:
             self._refuse_if_wrong(name, config)
-            return self.put_checked(name, config, target, replace=replace).result()
+            return self.put_checked(name, config, target, replace=replace, by=by).result()
 
         self._leader.refuse_unless_leader()
         return self._checks.submit(name, checked)
 
     def put_checked(
-        self, name: str, config: Mapping[str, str], target: TargetState | None = None, *, replace: bool = True
+        self,
+        name: str,
+        config: Mapping[str, str],
+        target: TargetState | None = None,
+        *,
+        replace: bool = True,
+        by: str | None = None,
     ) -> Future[bool]:
         """The same for a configuration that was already validated."""
 
@@ -55,12 +78,13 @@ class ConfigChanges:
             known = name in self._pool.state.connectors
             if known and not replace:
                 raise AlreadyExistsError(f"Connector {name} already exists")
-            self._pool.log.put_connector(name, config, None if target is None else target.value)
+            with self._written_by(name, by):
+                self._pool.log.put_connector(name, config, None if target is None else target.value)
             return not known
 
         return self._leader.submit(name, f"putting connector {name}", put)
 
-    def patch(self, name: str, patch: Mapping[str, str | None]) -> Future[None]:
+    def patch(self, name: str, patch: Mapping[str, str | None], *, by: str | None = None) -> Future[None]:
         """Change some keys of a connector; None removes one."""
         what = f"patching connector {name}"
 
@@ -72,7 +96,8 @@ class ConfigChanges:
             """False where the configuration changed while the patched one was validated."""
             if self._pool.state.written.get(name) != of:
                 return False
-            self._pool.log.put_connector(name, config)
+            with self._written_by(name, by):
+                self._pool.log.put_connector(name, config)
             return True
 
         def change() -> None:
@@ -85,12 +110,13 @@ class ConfigChanges:
         self._leader.refuse_unless_leader()
         return self._checks.submit(name, change)
 
-    def remove(self, name: str) -> Future[None]:
+    def remove(self, name: str, *, by: str | None = None) -> Future[None]:
         """Delete a connector."""
 
         def remove() -> None:
             self._pool.config(name)
-            self._pool.log.remove_connector(name)
+            with self._written_by(name, by):
+                self._pool.log.remove_connector(name)
 
         return self._leader.submit(name, f"deleting connector {name}", remove)
 
@@ -104,6 +130,9 @@ class ConfigChanges:
                 self._pool.log.put_tasks(name, [])
 
         return self._leader.submit(name, f"making connector {name} {target.value}", aim)
+
+    def _written_by(self, name: str, author: str | None) -> AbstractContextManager[None]:
+        return nullcontext() if self._recorder is None else self._recorder.written_by(name, author)
 
     def _refuse_if_wrong(self, name: str, config: Mapping[str, str]) -> None:
         with self._pool.operations.enter(f"validating the configuration of connector {name}"):

@@ -17,6 +17,7 @@ from connect.herder.lag import ConnectorLag
 from connect.herder.model import Change, ConnectorInfo, ConnectorState, Health, OffsetEntry, TargetState
 from connect.herder.worker_metrics import WorkerMetrics
 from connect.pipeline.findings import KeyDefinition, Validation
+from connect.storage.config_history import ConfigVersion
 
 T = TypeVar("T")
 
@@ -53,6 +54,9 @@ class Herder(Protocol):
     def active_topics(self, name: str) -> list[str]:
         """The topics that it used (KIP-558), none for an unknown one. ForbiddenError where topics are not tracked."""
 
+    def history(self, name: str) -> Future[list[ConfigVersion]]:
+        """The versions of its configuration, newest first; also of a deleted one. ForbiddenError without a history."""
+
     def reset_active_topics(self, name: str) -> None:
         """Forget them. Raises as `active_topics` does."""
 
@@ -83,10 +87,16 @@ class Herder(Protocol):
         NotFoundError; BadRequestError where it has no error topic; what `ask` raises.
         """
 
-    # Changes.
+    # Changes. `by` is their author, for the history; None if unknown.
 
     def put_connector(
-        self, name: str, config: Mapping[str, str], target: TargetState | None = None, *, replace: bool = True
+        self,
+        name: str,
+        config: Mapping[str, str],
+        target: TargetState | None = None,
+        *,
+        replace: bool = True,
+        by: str | None = None,
     ) -> Future[Change]:
         """Create a connector, or replace its configuration.
 
@@ -94,10 +104,12 @@ class Herder(Protocol):
         not be replaced.
         """
 
-    def patch_connector(self, name: str, patch: Mapping[str, str | None]) -> Future[ConnectorInfo]:
+    def patch_connector(
+        self, name: str, patch: Mapping[str, str | None], *, by: str | None = None
+    ) -> Future[ConnectorInfo]:
         """Change some keys; None removes one (KIP-477). NotFoundError, BadRequestError."""
 
-    def delete_connector(self, name: str) -> Future[None]:
+    def delete_connector(self, name: str, *, by: str | None = None) -> Future[None]:
         """Stop and remove it. Its offsets stay. NotFoundError."""
 
     def pause(self, name: str) -> Future[None]:

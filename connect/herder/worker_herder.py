@@ -15,10 +15,11 @@ from connect.herder.assigned import AssignedWork
 from connect.herder.background import Ending
 from connect.herder.config_changes import ConfigChanges
 from connect.herder.config_follower import ConfigFollower, plan_restart
+from connect.herder.config_recorder import ConfigRecorder
 from connect.herder.connector_work import KeyedQueues, then
 from connect.herder.current_operations import CurrentOperations
 from connect.herder.dead_letters import DeadLetters
-from connect.herder.errors import ElsewhereError
+from connect.herder.errors import ElsewhereError, ForbiddenError
 from connect.herder.fencing import Fencing
 from connect.herder.health import health_of, readiness_of, waits_for
 from connect.herder.lag import ConnectorLag, LagWatch
@@ -37,6 +38,7 @@ from connect.pipeline.findings import KeyDefinition, Validation
 from connect.settings.definition import Config
 from connect.settings.resolver import Resolver
 from connect.storage import MemoryStatusStore, OffsetStore
+from connect.storage.config_history import ConfigVersion
 from connect.storage.config_log import ConfigLog, MemoryConfigLog
 from connect.storage.config_state import RestartRequest
 from connect.telemetry.levels import levels
@@ -54,6 +56,7 @@ class WorkerHerder:
         worker: runs what it owns.
         log: what is configured.
         member: what of it this worker owns. Both are started and closed with the herder.
+        recorder: records versions of configurations, likewise; None without a history.
 
     Attributes:
         started: whether `start` has returned: before that nothing is known.
@@ -63,7 +66,9 @@ class WorkerHerder:
         ConnectError: the policy for client overrides cannot be loaded.
     """
 
-    def __init__(self, worker: Worker, log: ConfigLog, member: Membership) -> None:
+    def __init__(
+        self, worker: Worker, log: ConfigLog, member: Membership, recorder: ConfigRecorder | None = None
+    ) -> None:
         self.worker = worker
         self._pool = Pool(worker, log, member, CurrentOperations())
         self._queries = WorkerQueries(worker)
@@ -73,10 +78,11 @@ class WorkerHerder:
         self._metrics = WorkerMetrics(worker, self._lag, *member.measured)
         self._states = PoolStates(self._pool, self._queries.submit)
         self._leader = Leader(self._pool)
-        self._changes = ConfigChanges(self._pool, self._leader, self._queries, self._checks)
+        self._recorder = recorder
+        self._changes = ConfigChanges(self._pool, self._leader, self._queries, self._checks, recorder)
         self._fencing = Fencing(self._pool, self._leader)
-        self._assigned = AssignedWork(self._pool, self._states, self._leader, self._fencing)
-        self._follower = ConfigFollower(self._pool, self._states, self._assigned)
+        self._assigned = AssignedWork(self._pool, self._states, self._leader, self._fencing, recorder)
+        self._follower = ConfigFollower(self._pool, self._states, self._assigned, recorder)
         self.peer_requests = PeerRequests(self._pool, self._leader, self._fencing) if member.shared else None
         self.started = False
 
@@ -85,6 +91,8 @@ class WorkerHerder:
         self.worker.start(self._assigned, self._assigned.task_failed, self._fencing.confirm)
         self.worker.statuses.listen(self._states.keep_last_word)
         self._pool.log.start(self._follower.follow)
+        if self._recorder is not None:
+            self._recorder.start()
         self._pool.member.join(self._assigned)
         self._lag.start()
         self.started = True
@@ -101,6 +109,8 @@ class WorkerHerder:
         self._assigned.restarts.close()
         self._assigned.stop(self._pool.member.owned)
         self._pool.member.leave(ending.left())
+        if self._recorder is not None:
+            self._recorder.close(ending.left())
         self._pool.log.close(ending.left())  # what still waits for it, on any thread, waits no longer (P11)
         self.worker.hosts.close()  # nor what waits for a connector
         self._assigned.queue.close()
@@ -142,6 +152,13 @@ class WorkerHerder:
     def active_topics(self, name: str) -> list[str]:
         return self.worker.topics.of(name)
 
+    def history(self, name: str) -> Future[list[ConfigVersion]]:
+        if self._recorder is None:
+            raise ForbiddenError(
+                "This worker keeps no history of configurations: config.history.versions is 0, or it is standalone."
+            )
+        return self._queries.submit(self._recorder.versions, name)
+
     def reset_active_topics(self, name: str) -> None:
         self.worker.topics.reset(name)
 
@@ -175,9 +192,15 @@ class WorkerHerder:
     # Changes.
 
     def put_connector(
-        self, name: str, config: Mapping[str, str], target: TargetState | None = None, *, replace: bool = True
+        self,
+        name: str,
+        config: Mapping[str, str],
+        target: TargetState | None = None,
+        *,
+        replace: bool = True,
+        by: str | None = None,
     ) -> Future[Change]:
-        written = self._changes.put(name, dict(config), target, replace=replace)
+        written = self._changes.put(name, dict(config), target, replace=replace, by=by)
         return self._followed(name, written, lambda created: Change(created, self.info(name)))
 
     def run_checked(self, name: str, config: Mapping[str, str], target: TargetState) -> Future[Change]:
@@ -185,11 +208,13 @@ class WorkerHerder:
         written = self._changes.put_checked(name, dict(config), target)
         return self._followed(name, written, lambda created: Change(created, self.info(name)))
 
-    def patch_connector(self, name: str, patch: Mapping[str, str | None]) -> Future[ConnectorInfo]:
-        return self._followed(name, self._changes.patch(name, patch), lambda _: self.info(name))
+    def patch_connector(
+        self, name: str, patch: Mapping[str, str | None], *, by: str | None = None
+    ) -> Future[ConnectorInfo]:
+        return self._followed(name, self._changes.patch(name, patch, by=by), lambda _: self.info(name))
 
-    def delete_connector(self, name: str) -> Future[None]:
-        return self._followed(name, self._changes.remove(name), lambda _: None)
+    def delete_connector(self, name: str, *, by: str | None = None) -> Future[None]:
+        return self._followed(name, self._changes.remove(name, by=by), lambda _: None)
 
     def pause(self, name: str) -> Future[None]:
         return self._changes.aim(name, TargetState.PAUSED)

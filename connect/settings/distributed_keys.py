@@ -121,6 +121,26 @@ class SigningOptions(Options):
     )
 
 
+class HistoryOptions(Options):
+    """The history of connectors' configurations. Java's workers do not know it."""
+
+    versions = Int(
+        "config.history.versions",
+        default=50,
+        importance="LOW",
+        validator=at_least(0),
+        doc="How many versions of each connector's configuration are kept, with their authors and times; 0 keeps none. "
+        "Only here, not in Kafka.",
+    )
+    topic = String(
+        "config.history.topic",
+        default="",
+        importance="LOW",
+        doc="The topic of these versions: compacted, one partition, secrets as written. By default the name of "
+        "config.storage.topic with -history at its end. Only here, not in Kafka.",
+    )
+
+
 DISTRIBUTED_ONLY: Final = (
     _topic("config", None, "The topic of connectors' configurations: compacted, one partition.")
     | _topic("offset", 25, "The topic of source connectors' offsets: compacted.")
@@ -170,4 +190,5 @@ DISTRIBUTED_ONLY: Final = (
         ),
     )
     | SigningOptions.definition()
+    | HistoryOptions.definition()
 )

@@ -152,7 +152,7 @@ class TopicConfigLog(ConfigLog):
             self._log.read_to(end, _WRITE_S)
 
     def _take(self, record: LogRecord) -> None:
-        event = self._reader.take(record.key, record.value, record.offset)
+        event = self._reader.take(record.key, record.value, record.offset, record.timestamp)
         if event is not None and self._listener is not None:
             self._listener(event)
 

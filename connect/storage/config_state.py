@@ -118,16 +118,20 @@ class ConfigState:
 
 @dataclass(frozen=True, slots=True)
 class ConnectorChanged:
-    """A connector was created, or its configuration changed."""
+    """A connector was created, or its configuration changed: by the record at this offset, at this time (ms)."""
 
     connector: str
+    offset: int = field(default=-1, compare=False)
+    at: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectorRemoved:
-    """A connector was deleted."""
+    """A connector was deleted. Offset and time as of `ConnectorChanged`."""
 
     connector: str
+    offset: int = field(default=-1, compare=False)
+    at: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +186,7 @@ class _Draft:
     Attributes:
         deferred: task configurations that are written, but not committed. No worker acts on them.
         orphans: connectors that did not exist when their tasks were committed.
+        at: the time of the last record, ms since the epoch.
     """
 
     offset: int = 0
@@ -198,6 +203,7 @@ class _Draft:
     session_key: SessionKey | None = None
     deferred: dict[str, dict[int, Mapping[str, str]]] = field(default_factory=dict)
     orphans: set[str] = field(default_factory=set)
+    at: int | None = None
 
     def state(self) -> ConfigState:
         return ConfigState(
@@ -232,12 +238,12 @@ class ConfigReader:
                 self._state = self._draft.state()
             return self._state
 
-    def take(self, key: bytes | None, value: bytes | None, offset: int) -> Event | None:
+    def take(self, key: bytes | None, value: bytes | None, offset: int, at: int | None = None) -> Event | None:
         """Take one record. A record that cannot be read is skipped with a warning, as Java's workers do."""
         name = (key or b"").decode("utf-8", "replace")
         with self._lock:
             self._state = None
-            self._draft.offset = offset + 1
+            self._draft.offset, self._draft.at = offset + 1, at
             try:
                 content = None if value is None else _object(json.loads(value))
                 return self._take(name, content)
@@ -276,13 +282,13 @@ class ConfigReader:
                 part.pop(name, None)
             for names in (draft.inconsistent, draft.pending_fencing, draft.orphans):
                 names.discard(name)
-            return None if known is None else ConnectorRemoved(name)
+            return None if known is None else ConnectorRemoved(name, draft.offset - 1, draft.at)
         draft.connectors[name] = _strings(content["properties"])
         draft.written[name] = draft.offset - 1
         if name in draft.orphans:
             draft.orphans.remove(name)
             draft.inconsistent.add(name)
-        return ConnectorChanged(name)
+        return ConnectorChanged(name, draft.offset - 1, draft.at)
 
     def _target(self, name: str, content: dict[str, Any] | None) -> Event | None:
         draft = self._draft

@@ -22,8 +22,8 @@ from connect.errors import ConnectError
 from connect.kafka.admin.new_topics import NewTopic, TopicMaker
 from connect.kafka.admin.topic_creation import rules_of
 from connect.kafka.clients.settings import Translated, task_client_settings, task_java_settings
-from connect.kafka.writing.offset_producer import OffsetProducer
 from connect.kafka.writing.produce import BatchProducer
+from connect.kafka.writing.topic_producer import TopicProducer
 from connect.kafka.writing.transactional import TransactionalProducer
 from connect.pipeline import Chain
 from connect.settings.worker_keys import RunOptions
@@ -129,7 +129,7 @@ class OpenOutput:
             else task.worker_config
         )
         records = OffsetRecords(control.ask_offset_keys)
-        producer = OffsetProducer(task.offsets_topic, java)
+        producer = TopicProducer(task.offsets_topic, java)
 
         def store(entries: Entries) -> None:
             producer.write(records.of(entries), timeout)

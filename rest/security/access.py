@@ -67,6 +67,10 @@ class Access:
     def changes(self, connector: str | None = None, **what: Any) -> None:
         """Note for the audit log what a request changes: names, never values."""
 
+    def author(self) -> str | None:
+        """The caller's name, as roles have it; None without logins."""
+        return None
+
     def vouch(self, method: str, target: str, body: bytes) -> dict[str, str]:
         """Headers that tell another worker on whose behalf this one sends a request. Raises NoSessionKeyError."""
         return {}
@@ -100,6 +104,10 @@ class CallersAccess(Access):
         caller = CALLER.get()
         caller.connector = connector or caller.connector
         caller.changed.update(what)
+
+    def author(self) -> str | None:
+        identity = CALLER.get().identity
+        return None if identity is None else str(identity)
 
     def vouch(self, method: str, target: str, body: bytes) -> dict[str, str]:
         sign = CALLER.get().vouch

@@ -116,6 +116,11 @@ class Rest:
         states = self.states(name)
         return len(states) == tasks + 1 and all(now == state for now, _ in states.values())
 
+    def history(self, name: str) -> list[dict[str, Any]]:
+        """The versions of a connector's configuration, newest first; none while none is recorded."""
+        found = self.get(f"/connectors/{name}/history")
+        return [] if found is None else list(found["versions"])
+
 
 class PoolWorker(Rest, WorkerProcess):
     """One worker. It may be ended and started again, at the same address.

@@ -196,3 +196,27 @@ def test_what_workers_ask_of_each_other_has_to_be_signed(secure: SecurePool, nam
     secure.pool.until(lambda: leader.ask("POST", path, [], headers=forged).status == 403, "it is refused")
     assert leader.ask("POST", path, [], headers=ADA).status == 400
     assert [line["status"] for line in secure.lines()[-3:]] == [400, 403, 400]
+
+
+def test_the_history_names_who_asked_whichever_worker_was_asked(secure: SecurePool, name: str, tmp_path: Path) -> None:
+    follower, ours = secure.follower, f"a{name}"
+    path = f"/connectors/{ours}"
+    follower.create(ours, steady(tmp_path))
+    change = {"number": "1"}
+    secure.pool.until(
+        lambda: follower.ask_as(secure.edna, "PATCH", f"{path}/config", change).status == 200, "it is taken"
+    )
+    secure.pool.until(lambda: len(follower.history(ours)) == 2, "both are recorded")
+    newest, first = follower.history(ours)
+    assert (newest["by"], first["by"]) == ("certificate:CN=edna", "user:ada")
+
+    restore = f"{path}/history/{first['version']}/restore"
+    assert follower.ask_as(secure.tls, "POST", restore).status == 401
+    secure.pool.until(lambda: follower.ask_as(secure.edna, "POST", restore).status == 200, "it is taken")
+    secure.pool.until(lambda: len(follower.history(ours)) == 3, "it is recorded")
+    assert follower.history(ours)[0]["by"] == "certificate:CN=edna"
+    assert "number" not in follower.get(f"{path}/config")
+    (line,) = [line for line in secure.lines() if (line["http"], line["path"]) == ("PUT", f"{path}/config")]
+    assert (line["user"], line["changed"]) == ("certificate:CN=edna", {"removed": ["number"]})
+    follower.do("DELETE", path)
+    assert follower.ask_as(secure.edna, "GET", f"/connectors/b{name}/history").status == 403

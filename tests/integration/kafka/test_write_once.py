@@ -9,8 +9,8 @@ from connect.data.record import TopicPartition
 from connect.errors import ConnectError
 from connect.kafka.clients.settings import client_settings
 from connect.kafka.reading.read_range import StoredRecord, read_records
-from connect.kafka.writing.offset_producer import OffsetProducer
 from connect.kafka.writing.resend import Resender
+from connect.kafka.writing.topic_producer import TopicProducer
 from connect.kafka.writing.write_once import OutgoingRecord, refusal
 
 NOBODY = "127.0.0.1:1"
@@ -66,9 +66,9 @@ def test_what_is_refused_is_said_of_that_record(resender: Resender, new_topic: A
 
 def test_offsets_are_written_in_order_or_it_is_an_error(broker: Any, new_topic: Any, written: Any) -> None:
     topic = new_topic(config={"cleanup.policy": "compact"})
-    producer = OffsetProducer(topic, {"bootstrap.servers": broker.bootstrap_servers})
+    producer = TopicProducer(topic, {"bootstrap.servers": broker.bootstrap_servers})
     producer.write([(b"a", b"1"), (b"b", None), (b"a", b"2")], 30)
-    with pytest.raises(ConnectError, match=f"Topic {topic} refuses an offset: .*large"):
+    with pytest.raises(ConnectError, match=f"Topic {topic} refuses a record: .*large"):
         producer.write([(b"a", b"x" * 5_000_000)], 30)
     producer.write([(b"a", b"3")], 30)
     producer.close()
@@ -79,7 +79,7 @@ def test_offsets_are_written_in_order_or_it_is_an_error(broker: Any, new_topic: 
 
 
 def test_offsets_that_nobody_answers_for_are_an_error_in_time() -> None:
-    producer = OffsetProducer("any", {"bootstrap.servers": NOBODY})
-    with pytest.raises(ConnectError, match=r"Topic any refuses an offset: no answer within 0\.5 s"):
+    producer = TopicProducer("any", {"bootstrap.servers": NOBODY})
+    with pytest.raises(ConnectError, match=r"Topic any refuses a record: no answer within 0\.5 s"):
         producer.write([(b"a", b"1")], 0.5)
     producer.close()

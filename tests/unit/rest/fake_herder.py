@@ -11,6 +11,7 @@ from connect.herder.model import Change, ConnectorInfo, ConnectorState, Health, 
 from connect.herder.worker_metrics import ConnectorMetrics
 from connect.pipeline.findings import KeyDefinition, Validation
 from connect.storage import ConnectorStatus, State, TaskStatus
+from connect.storage.config_history import ConfigVersion
 from connect.telemetry.metrics import Registry
 
 T = TypeVar("T")
@@ -49,6 +50,7 @@ class FakeHerder:
     def __init__(self) -> None:
         self.configs: dict[str, dict[str, str]] = {}
         self.targets: dict[str, TargetState | None] = {}
+        self.versions: list[ConfigVersion] = []
         self.asked: list[tuple[Any, ...]] = []
         self.validated: list[Mapping[str, str]] = []
         self.hanging: set[str] = set()
@@ -115,8 +117,17 @@ class FakeHerder:
     def reset_active_topics(self, name: str) -> None:
         self.asked.append(("reset topics", name))
 
+    def history(self, name: str) -> Future[list[ConfigVersion]]:
+        return done([version for version in reversed(self.versions) if version.connector == name])
+
     def put_connector(
-        self, name: str, config: Mapping[str, str], target: TargetState | None = None, *, replace: bool = True
+        self,
+        name: str,
+        config: Mapping[str, str],
+        target: TargetState | None = None,
+        *,
+        replace: bool = True,
+        by: str | None = None,
     ) -> Future[Change]:
         if "put" in self.hanging:
             return Future()
@@ -124,16 +135,25 @@ class FakeHerder:
             raise AlreadyExistsError(f"Connector {name} already exists")
         created = name not in self.configs
         self.configs[name], self.targets[name] = dict(config), target
+        self._remember(name, by)
         return done(Change(created, self.info(name)))
 
-    def patch_connector(self, name: str, patch: Mapping[str, str | None]) -> Future[ConnectorInfo]:
+    def patch_connector(
+        self, name: str, patch: Mapping[str, str | None], *, by: str | None = None
+    ) -> Future[ConnectorInfo]:
         merged = {**self.info(name).config, **patch}
         self.configs[name] = {key: value for key, value in merged.items() if value is not None}
+        self._remember(name, by)
         return done(self.info(name))
 
-    def delete_connector(self, name: str) -> Future[None]:
+    def delete_connector(self, name: str, *, by: str | None = None) -> Future[None]:
         del self.configs[name]
+        self._remember(name, by)
         return done(None)
+
+    def _remember(self, name: str, by: str | None) -> None:
+        offset = 10 * (len(self.versions) + 1)
+        self.versions.append(ConfigVersion(name, offset, self.configs.get(name), 1_700_000_000_000 + offset, by))
 
     def pause(self, name: str) -> Future[None]:
         self.asked.append(("pause", name))

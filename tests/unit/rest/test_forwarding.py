@@ -13,6 +13,7 @@ import pytest
 
 from connect.herder.errors import ElsewhereError, ForbiddenError
 from connect.peers import PeerClient
+from connect.storage.config_history import ConfigVersion
 
 from .conftest import Client
 
@@ -91,6 +92,14 @@ def test_what_a_leader_of_java_answers_shows_no_secret(client: Client, other: Ot
         assert answer.json() == {**told, "config": {"a.password": "[hidden]", "name": "x"}}
     other.answer = b"no JSON"
     assert client.put("/connectors/x/config", json={"b": "1"}).text == "no JSON"
+
+
+def test_the_leader_of_a_restored_version_need_not_know_histories(client: Client, herder, other: Other) -> None:
+    herder.versions = [ConfigVersion("x", 4, {"a.password": "old", "name": "x"})]
+    other.answer = b'{"name":"x","config":{"a.password":"old","name":"x"},"tasks":[],"type":"source"}'
+    answer = client.post("/connectors/x/history/4/restore")
+    assert (answer.status_code, answer.json()["config"]) == (201, {"a.password": "[hidden]", "name": "x"})
+    assert other.asked == [("PUT", "/connectors/x/config?forward=true", {"a.password": "old", "name": "x"})]
 
 
 CONFLICT = "Cannot complete request because of a conflicting operation (e.g. worker rebalance)"

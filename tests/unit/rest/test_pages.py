@@ -338,3 +338,43 @@ def test_figures_are_left_out_where_a_worker_does_not_tell_them():
 )
 def test_figures_are_short(value, text):
     assert count(value) == text
+
+
+@pytest.fixture
+def changed(client):
+    """Versions 10 and 20 of a connector."""
+    client.put("/connectors/orders/config", json={**CONFIG, "note": "<b>old</b>"})
+    client.patch("/connectors/orders/config", json={"note": "new", "pin": "7654321", "more": "x"})
+
+
+def test_the_history_leads_to_what_each_version_changed(client, changed):
+    page = shown(client, "/ui/connectors/orders/history")
+    links = [attrs["href"] for tag, attrs in page.elements if tag == "a" and "/history/" in attrs["href"]]
+    assert links == ["/ui/connectors/orders/history/20", "/ui/connectors/orders/history/10"]
+    assert "+more ~note ~pin" in str(page)
+    version = shown(client, links[0])
+    assert "Changes since version 10" in str(version)
+    assert "more not set x note <b>old</b> new pin [hidden] [hidden]" in str(version)
+    assert "1234567" not in client.get(links[0]).text
+    assert "Configuration" in str(shown(client, links[1]))
+    assert "/ui/connectors/orders/history" in client.get("/ui/connectors/orders").text
+
+
+def test_a_version_is_restored_by_its_button_and_asked_for_first(client, herder, changed):
+    page = shown(client, "/ui/connectors/orders/history/10")
+    (asked,) = [attrs["data-confirm"] for tag, attrs in page.elements if tag == "button" and "data-confirm" in attrs]
+    assert "configuration of version 10" in asked
+    answer = pressed(client, "/ui/connectors/orders/history/10")
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/ui/connectors/orders?done=restore")
+    assert herder.configs["orders"] == {**CONFIG, "note": "<b>old</b>"}
+    assert "has its earlier configuration again" in str(shown(client, answer.headers["Location"]))
+
+
+def test_a_deleted_version_cannot_be_restored_and_an_unknown_one_is_said(client, changed):
+    client.delete("/connectors/orders")
+    page = shown(client, "/ui/connectors/orders/history/30")
+    assert "The connector was deleted." in str(page)
+    assert "button" not in [tag for tag, _ in page.elements]
+    assert "Restore an earlier one." in pressed(client, "/ui/connectors/orders/history/30").text
+    assert "has no version 31" in str(shown(client, "/ui/connectors/orders/history/31", 404))
+    assert "not found" in str(shown(client, "/ui/connectors/nobody/history", 404))

@@ -1,4 +1,4 @@
-"""Writes source offsets without transactions: a producer of the task's own, beside that of its records."""
+"""Writes keys and values to one topic, without transactions: a task's source offsets, the history of configurations."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from connect.kafka.clients.log import log as client_log
 from connect.kafka.clients.settings import client_settings
 from connect.kafka.writing.write_once import OutgoingRecord, refusal, write_once
 
-#: Whatever a connector says of its records: an offset is written once, in order, and everywhere.
+#: Whatever a connector says of its own records: these are written once, in order, and everywhere.
 _MUST = {"acks": "all", "enable.idempotence": "true", "max.in.flight.requests.per.connection": "5"}
 _NEVER = ("transactional.id", "retries", "delivery.timeout.ms", "linger.ms", "batch.size", "compression.type")
 
 
-class OffsetProducer:
+class TopicProducer:
     """For one thread. The client is created on first use.
 
     Args:
-        topic: the offsets topic.
+        topic: to write to.
         java: the client's settings, under Java's keys: brokers, security.
     """
 
@@ -43,7 +43,7 @@ class OffsetProducer:
         error = refusal(write_once(self._producer, outgoing, timeout))
         if error:
             self.close()  # with all that is under way: the next ones are written by another client
-            raise ConnectError(f"Topic {self._topic} refuses an offset: {error}")
+            raise ConnectError(f"Topic {self._topic} refuses a record: {error}")
 
     def close(self) -> None:
         """Drop unacknowledged writes."""
