@@ -156,7 +156,7 @@ def measure(settings: Settings) -> dict[str, Any]:
     Raises:
         TookTooLong: something did not begin, or the sources came to the end of their file.
     """
-    lines, rounds = settings.count(10_000_000, 200_000), settings.repeat(1)
+    lines, rounds = settings.count(25_000_000, 200_000), settings.repeat(1)
     seconds = 3.0 if settings.quick else SECONDS
     classpath("kafka-connect")
     rows = Rows({"ours": ["java"]})
