@@ -1,4 +1,4 @@
-"""A record in a trial, for people: the record, each step with its changes, the resulting record."""
+"""A record on its way through a chain, for people: the record, each step with its changes, the resulting record."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from typing import Any, Final
 import msgspec
 
 from connect.cli._table import coloured, plain
-from connect.data.record import SinkRecord
+from connect.converters import json_schema
 from connect.data.times import EPOCH
-from connect.pipeline.seen import Change, SeenRecord, Snapshot
-from connect.pipeline.trial import Outcome, StepResult
+from connect.pipeline.outcome import SeenOutcome, SeenStep
+from connect.pipeline.seen import Change, SeenRecord
 
 #: The most characters of one value in a line; --json shows all.
 _WIDTH: Final = 200
 _COLOUR: Final = {"failed": "FAILED", "dropped": "~", "kept": "+"}
 
 
-def told(outcome: Outcome, number: int, *, full: bool = False) -> str:
+def told(outcome: SeenOutcome, name: str, *, full: bool = False) -> str:
     """All about one record.
 
     Args:
-        number: of the sample, from 1.
+        name: of the record.
         full: whether values are shown whole.
     """
-    return "\n".join(_lines(outcome, number, None if full else _WIDTH))
+    return "\n".join(_lines(outcome, name, None if full else _WIDTH))
 
 
 def value_text(value: Any, width: int | None = _WIDTH) -> str:
@@ -60,19 +60,18 @@ def moment(timestamp: int | None) -> str:
     return at.isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
 
 
-def _lines(outcome: Outcome, number: int, width: int | None) -> Iterator[str]:
-    record = outcome.before.record
-    index = f"record {number}"
-    if isinstance(record, SinkRecord):
-        index += f", {record.original_topic}-{record.original_partition}@{record.original_offset}"
+def _lines(outcome: SeenOutcome, name: str, width: int | None) -> Iterator[str]:
+    before = outcome.before
+    if before.offset is None:
+        index = f"{name}, for topic {before.topic}"
     else:
-        index += f", for topic {record.topic}"
+        index = f"{name}, {before.topic}-{before.partition}@{before.offset}"
     last = outcome.steps[-1] if outcome.steps else None
-    said = outcome.verdict
+    said: str = outcome.verdict
     if last is not None and said != "kept":
-        said = f"{said} by {last.title}" if said == "dropped" else f"{said} in {last.title}"  # type: ignore[assignment]
+        said = f"{said} by {last.title}" if said == "dropped" else f"{said} in {last.title}"
     yield f"{index}: {coloured(_COLOUR[outcome.verdict], plain(said))}"
-    yield from _record(outcome.before, width)
+    yield from _record(before, width)
     for place_in_chain, step in enumerate(outcome.steps, 1):
         yield from _step(place_in_chain, step, width)
     if outcome.after is not None and outcome.steps:
@@ -80,22 +79,20 @@ def _lines(outcome: Outcome, number: int, width: int | None) -> Iterator[str]:
         yield from _record(outcome.after, width)
 
 
-def _record(snapshot: Snapshot, width: int | None) -> Iterator[str]:
-    seen = SeenRecord.of(snapshot)
+def _record(seen: SeenRecord, width: int | None) -> Iterator[str]:
     yield f"      topic      {plain(seen.topic)}" + ("" if seen.partition is None else f", partition {seen.partition}")
     yield f"      timestamp  {moment(seen.timestamp)}"
-    for name, value, (_, schema) in (
-        ("key", seen.key, snapshot.side("key")),
-        ("value", seen.value, snapshot.side("value")),
-    ):
-        typed = "" if schema is None else f"  {_cut(repr(schema), width)}"
-        yield plain(f"      {name:9}  {value_text(value, width)}{typed}")
-    for header, (_, _, schema) in zip(seen.headers, snapshot.headers(), strict=True):
-        typed = "" if schema is None else f"  {schema!r}"
-        yield plain(f"      header     {header.key} = {value_text(header.value, width)}{typed}")
+    for name, value, schema in (("key", seen.key, seen.key_schema), ("value", seen.value, seen.value_schema)):
+        yield plain(f"      {name:9}  {value_text(value, width)}{_type(schema, width)}")
+    for header in seen.headers:
+        yield plain(f"      header     {header.key} = {value_text(header.value, width)}{_type(header.schema, None)}")
 
 
-def _step(index: int, step: StepResult, width: int | None) -> Iterator[str]:
+def _type(schema: dict[str, Any] | None, width: int | None) -> str:
+    return "" if schema is None else f"  {_cut(repr(json_schema.from_json(schema, lambda _, value: value)), width)}"
+
+
+def _step(index: int, step: SeenStep, width: int | None) -> Iterator[str]:
     head = f"  {index} {plain(step.title)}"
     match step.verdict:
         case "unchanged":
@@ -105,10 +102,10 @@ def _step(index: int, step: StepResult, width: int | None) -> Iterator[str]:
         case "dropped":
             yield coloured("~", f"{head}: drops it")
         case "failed":
-            assert step.failure is not None
             yield coloured("FAILED", f"{head}: fails")
-            yield plain(f"      {step.failure.class_name}: {step.failure.message}")
-            yield plain(f"      {step.failure.advice}")
+            if step.error is not None:
+                yield plain(f"      {step.error.class_name}: {step.error.message}")
+                yield plain(f"      {step.error.advice}")
         case "changed":
             yield head
             for change in step.changes:

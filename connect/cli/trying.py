@@ -90,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
             if args.json:
                 shown.append(outcome.plain())
             else:
-                print(("\n" if number > 1 else "") + told(outcome, number, full=args.full))
+                print(("\n" if number > 1 else "") + told(outcome.seen(), f"record {number}", full=args.full))
     finally:
         trial.close()
     if args.json:

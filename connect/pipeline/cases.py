@@ -27,8 +27,8 @@ from connect.data.record import SinkRecord
 from connect.data.schema import Schema
 from connect.data.times import timestamp_ms
 from connect.errors import ConnectError
+from connect.pipeline.outcome import Outcome, StepFailure
 from connect.pipeline.seen import Snapshot, plain
-from connect.pipeline.trial import Outcome, StepFailure
 
 _ATTRIBUTES: Final = ("topic", "partition", "timestamp", "key", "key_schema", "value", "value_schema", "headers")
 _KNOWN: Final = frozenset({*_ATTRIBUTES, "dropped", "error", "match"})
@@ -291,9 +291,9 @@ def _told(outcome: Outcome) -> str:
     """The outcome of a record, on one line."""
     last = outcome.steps[-1] if outcome.steps else None
     if last is not None and last.failure is not None:
-        return f"an error in {last.title}: {_error(last.failure)}"
+        return f"an error in {last.seen().title}: {_error(last.failure)}"
     if outcome.verdict == "dropped" and last is not None:
-        return f"it dropped by {last.title}"
+        return f"it dropped by {last.seen().title}"
     after = outcome.after
     assert after is not None
     value, _ = after.side("value")

@@ -15,6 +15,7 @@ from typing import Any, Protocol, TypeVar
 from connect.data.batch import Batch
 from connect.pipeline.failure import Failure, Stage
 from connect.pipeline.policy import ErrorPolicy
+from connect.pipeline.tap import Tap
 
 B = TypeVar("B", bound=Batch[Any])
 
@@ -51,9 +52,11 @@ class Chain:
 
     Attributes:
         watch: called after each step with the step and the seconds that it took for the batch.
+        tap: shows single records on their way, while somebody looks.
     """
 
     watch: Callable[[Step, float], None] | None = None
+    tap: Tap | None = None
 
     def __init__(self, steps: Sequence[Step], policy: ErrorPolicy) -> None:
         self.steps = list(steps)
@@ -70,6 +73,7 @@ class Chain:
             RecordError: a record failed and errors are not tolerated.
         """
         self._failed = []
+        watched = None if self.tap is None or not len(batch) else self.tap.begin(batch)
         for step in self.steps:
             if not len(batch):
                 break
@@ -78,6 +82,10 @@ class Chain:
             batch = self._whole(step, batch) if one is None else self._one_by_one(step, one, batch)
             if self.watch is not None:
                 self.watch(step, time.perf_counter() - began)
+            if watched is not None:
+                watched.after(step, batch, self._failed)
+        if watched is not None:
+            watched.end()
         for _, failure in sorted(self._failed, key=itemgetter(0)):
             self.policy.reject(failure)
         return self.policy.hold_back(batch) if self._failed else batch

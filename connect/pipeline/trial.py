@@ -6,105 +6,17 @@ are plug-in code and run in the process that calls this: a command's own, never 
 
 from __future__ import annotations
 
-import traceback
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
-
-import msgspec
+from collections.abc import Callable
+from typing import Any
 
 from connect.api.transformation import Predicate
 from connect.data.batch import Batch, SinkBatch, SourceBatch
 from connect.data.record import Record, SinkRecord
-from connect.errors import ConfigError, RetriableError, one_line
+from connect.errors import ConfigError, RetriableError
 from connect.pipeline.chain import Chain, Step
-from connect.pipeline.failure import Stage, exception_name, qualified_name
-from connect.pipeline.seen import PARTS, Change, Part, SeenRecord, Snapshot, changes
+from connect.pipeline.outcome import Outcome, StepFailure, StepResult, raw_after
+from connect.pipeline.seen import PARTS, Part, Snapshot, changes
 from connect.pipeline.steps import Transform
-from connect.telemetry.redaction import redactor
-
-_PARTS: Mapping[Stage, Part] = {
-    Stage.KEY_CONVERTER: "key",
-    Stage.VALUE_CONVERTER: "value",
-    Stage.HEADER_CONVERTER: "headers",
-}
-
-
-class StepFailure(msgspec.Struct):
-    """A step's error.
-
-    Attributes:
-        stage: in Kafka Connect's words.
-        class_name: of the error, with its module.
-        reported_as: its name in a dead letter: Java's if it is one of the runtime's.
-        message: of the error, on one line, without secrets.
-        advice: what would happen to the record, and what to do.
-        trace: the traceback, without secrets.
-    """
-
-    stage: str
-    class_name: str
-    reported_as: str
-    message: str
-    advice: str
-    trace: str
-
-
-@dataclass(frozen=True, slots=True)
-class StepResult:
-    """The result of one step for one record.
-
-    Attributes:
-        stage: the kind of step.
-        operation: the class.
-        alias: of a transformation, its name in the configuration.
-        verdict: "passed by" means that its predicate did not select the record.
-        after: the record then; None when it was dropped, or the step failed.
-        changes: the differences from before.
-    """
-
-    stage: Stage
-    operation: str
-    alias: str | None
-    verdict: Literal["changed", "unchanged", "passed by", "dropped", "failed"]
-    after: Snapshot | None
-    changes: Sequence[Change] = ()
-    failure: StepFailure | None = None
-
-    @property
-    def title(self) -> str:
-        """The step in words, as `value converter JsonConverter` or `transformation cast (Cast)`."""
-        return f"{self.stage.words} {self.operation if self.alias is None else f'{self.alias} ({self.operation})'}"
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """The outcome of one record."""
-
-    before: Snapshot
-    steps: Sequence[StepResult] = field(default_factory=list)
-
-    @property
-    def verdict(self) -> Literal["kept", "dropped", "failed"]:
-        """In a word."""
-        last = self.steps[-1].verdict if self.steps else "unchanged"
-        return last if last in ("dropped", "failed") else "kept"
-
-    @property
-    def after(self) -> Snapshot | None:
-        """The record at the end; None when it was dropped or failed."""
-        return self.steps[-1].after if self.steps else self.before
-
-    def plain(self) -> dict[str, Any]:
-        """For programs: `before`, `steps` with the changes of each, `verdict`, and `after` unless there is none."""
-        found: dict[str, Any] = {
-            "verdict": self.verdict,
-            "before": msgspec.to_builtins(SeenRecord.of(self.before)),
-            "steps": [_plain(step) for step in self.steps],
-        }
-        if self.after is not None:
-            found["after"] = msgspec.to_builtins(SeenRecord.of(self.after))
-        return found
 
 
 class Trial:
@@ -150,7 +62,6 @@ class Trial:
 
     def _step(self, number: int, step: Step, batch: Batch[Any], before: Snapshot) -> tuple[StepResult, Batch[Any]]:
         alias = getattr(step, "alias", None)
-        part = _PARTS.get(step.stage)
         answered = self._answers.get(number)
 
         def result(verdict: Any, after: Snapshot | None, **more: Any) -> StepResult:
@@ -161,7 +72,7 @@ class Trial:
             batch = step.run(batch) if one is None else batch.with_records([one(batch.records()[0])])
             if not len(batch):
                 return result("dropped", None), batch
-            after = Snapshot(batch.records()[0], before.raw if part is None else before.raw ^ {part})
+            after = Snapshot(batch.records()[0], raw_after(step.stage, before.raw))
             changed = changes(before, after)
         except (Exception, SystemExit) as error:  # plug-ins raise anything
             return result("failed", None, failure=self._failure(step, error)), batch
@@ -170,14 +81,7 @@ class Trial:
         return result("changed" if changed else "unchanged", after, changes=changed), batch
 
     def _failure(self, step: Step, error: BaseException) -> StepFailure:
-        return StepFailure(
-            step.stage.value,
-            qualified_name(type(error)),
-            exception_name(error),
-            redactor.redact(one_line(error)),
-            self._advice(error),
-            redactor.redact("".join(traceback.format_exception(error))),
-        )
+        return StepFailure.of(step.stage, error, self._advice(error))
 
     def _advice(self, error: BaseException) -> str:
         if isinstance(error, ConfigError):
@@ -213,16 +117,3 @@ class _Answered(Predicate):
 
     def close(self) -> None:
         self._predicate.close()
-
-
-def _plain(step: StepResult) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "stage": step.stage.value,
-        "operation": step.operation,
-        "alias": step.alias,
-        "verdict": step.verdict,
-        "changes": msgspec.to_builtins(list(step.changes)),
-    }
-    if step.failure is not None:
-        found["error"] = msgspec.to_builtins(step.failure)
-    return found

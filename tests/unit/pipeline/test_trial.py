@@ -63,7 +63,7 @@ def test_each_step_says_what_it_changed_and_the_others_that_they_did_not():
     edit = Edit(lambda record: record.replace(topic="other", value={"id": 5}))
     outcome = run(trial(Transform(edit, alias="edit"), Transform(Edit(), alias="idle")), key="k", value={"id": "5"})
     assert [step.verdict for step in outcome.steps] == ["changed", "changed", "unchanged", "changed", "unchanged"]
-    assert outcome.steps[3].title == "transformation edit (Edit)"
+    assert outcome.steps[3].seen().title == "transformation edit (Edit)"
     assert found(outcome.steps[3]) == [("~", "topic", "orders", "other"), ("~", "value.id", "5", 5)]
     assert outcome.verdict == "kept"
     assert outcome.after.record.value == {"id": 5}
