@@ -22,7 +22,21 @@ from connect.settings.metrics_keys import MetricsOptions
 from connect.settings.raw import comma_separated
 from connect.settings.rest_security_keys import RestSecurityOptions
 from connect.settings.worker_keys import RestOptions
-from rest import connectors, dlq, errors, history, internal, loggers, metrics, offsets, openapi, plugins, root, states
+from rest import (
+    connectors,
+    dlq,
+    errors,
+    history,
+    internal,
+    loggers,
+    metrics,
+    offsets,
+    openapi,
+    plugins,
+    root,
+    states,
+    tap,
+)
 from rest.api import REQUEST_TIMEOUT_S, Api
 from rest.body_room import BodyError, body_error
 from rest.bounded_bodies import BoundedBodies, Rooms
@@ -127,6 +141,7 @@ def _routers(parts: frozenset[Part], *, workers: bool, metrics_page: bool) -> li
             states.router,
             offsets.router,
             history.router,
+            tap.router,
             plugins.router,
             dlq.router,
         ]

@@ -19,6 +19,7 @@ from connect.herder.lag_status import LagStatus
 from connect.herder.model import ConnectorInfo, ConnectorState, OffsetEntry
 from connect.herder.replay import MOST_REPLAYED, Replayed
 from connect.pipeline.findings import KeyDefinition, Validation
+from connect.pipeline.outcome import SeenOutcome
 from connect.plugins import PluginRef
 from connect.storage import ConnectorStatus, State, TaskStatus
 
@@ -179,6 +180,30 @@ class HistoryVersion(HistoryVersionInfo):
     since: int | None
     config: dict[str, str] | None
     differences: list[ChangedKey]
+
+
+class TappedRecordInfo(msgspec.Struct):
+    """A record on its way through a task. `at` in ms since the epoch, when it had passed the chain."""
+
+    task: int
+    worker_id: str
+    at: int
+    record: SeenOutcome
+
+
+class Untapped(msgspec.Struct):
+    """A worker, or a task of it, that shows no records, and why."""
+
+    worker_id: str
+    reason: str
+    task: int | None = None
+
+
+class TapAnswer(msgspec.Struct):
+    """GET /connectors/{connector}/tap: the records, oldest first, and whoever shows none."""
+
+    records: list[TappedRecordInfo]
+    untapped: list[Untapped]
 
 
 class Restart(msgspec.Struct, omit_defaults=True):

@@ -45,6 +45,7 @@ COMMANDS = {
     "stop": "end the tasks of connectors",
     "restart": "restart connectors, their tasks, or only what failed",
     "offsets": "show, set or reset the offsets of a connector",
+    "tap": "look at records on their way through a running connector, step by step",
     "history": "show who changed a connector's configuration and when, and return to an earlier one",
     "migrate": "say what runs the connectors of a Java cluster here, and write their files",
     "dlq": "show and replay dead letters: the records that a connector gave up",

@@ -15,6 +15,7 @@ from typing import Protocol, TypeVar
 from connect.herder.dead_letters import DeadLetters
 from connect.herder.lag import ConnectorLag
 from connect.herder.model import Change, ConnectorInfo, ConnectorState, Health, OffsetEntry, TargetState
+from connect.herder.taps import Tapping
 from connect.herder.worker_metrics import WorkerMetrics
 from connect.pipeline.findings import KeyDefinition, Validation
 from connect.storage.config_history import ConfigVersion
@@ -53,6 +54,12 @@ class Herder(Protocol):
 
     def active_topics(self, name: str) -> list[str]:
         """The topics that it used (KIP-558), none for an unknown one. ForbiddenError where topics are not tracked."""
+
+    def tap(self, name: str, task: int | None, records: int, seconds: float) -> Tapping:
+        """Look at records of its tasks on this worker, of one or all. Close it. ForbiddenError if that is off."""
+
+    def close_tap(self, tapping: Tapping) -> None:
+        """Nobody looks at them any longer."""
 
     def history(self, name: str) -> Future[list[ConfigVersion]]:
         """The versions of its configuration, newest first; also of a deleted one. ForbiddenError without a history."""

@@ -16,6 +16,7 @@ from connect.herder.abandoned import AbandonedMembers
 from connect.herder.background import Background, Ending
 from connect.herder.measures import CpuShare, Measures
 from connect.herder.offset_stores import OffsetStores
+from connect.herder.taps import Tapping, Taps
 from connect.herder.task_figures import TaskFigures
 from connect.herder.topics import ActiveTopics
 from connect.pipeline.error_kinds import ErrorKind
@@ -103,6 +104,7 @@ class Tasks:
         remove_member: Callable[[messages.Membership, Mapping[str, str]], None],
         abort: Callable[[messages.TaskSpec, Callable[[], bool]], bool],
     ) -> None:
+        self.taps = Taps()
         self._supervisor = supervisor
         self._stores = stores
         self._statuses = statuses
@@ -195,6 +197,15 @@ class Tasks:
             else:
                 task.process.resume()
 
+    def tap(self, connector: str, number: int | None, records: int, seconds: float) -> Tapping:
+        """Look at records of a connector's tasks, or of one task, that run here; see `Taps`."""
+        running = {
+            each: task.process
+            for each, task in self.of(connector).items()
+            if not task.failed and number in (None, each)
+        }
+        return self.taps.open(running, records, seconds)
+
     def of(self, connector: str) -> dict[int, RunningTask]:
         """The tasks of a connector by number; the failed ones included."""
         with self._lock:
@@ -248,6 +259,8 @@ class Tasks:
                     running.cpu.take(time.monotonic(), cpu)
                     if running.cpu.cores is not None:
                         log.debug("uses %.2f cores of CPU", running.cpu.cores, extra={"about": task.id})
+            case messages.Tapped():
+                self.taps.take(task.spec.task, message)
             case messages.Stalled(trace):
                 self._stalls(task, trace)
             case messages.Waiting():

@@ -30,6 +30,7 @@ from connect.herder.offset_stores import exactly_once
 from connect.herder.peer_requests import PeerRequests
 from connect.herder.pool import Pool
 from connect.herder.pool_states import PoolStates
+from connect.herder.taps import Tapping
 from connect.herder.views import connector_info, connector_state, connector_type, heard
 from connect.herder.worker import Worker
 from connect.herder.worker_metrics import WorkerMetrics
@@ -37,6 +38,7 @@ from connect.herder.worker_queries import WorkerQueries
 from connect.pipeline.findings import KeyDefinition, Validation
 from connect.settings.definition import Config
 from connect.settings.resolver import Resolver
+from connect.settings.worker_keys import TapOptions
 from connect.storage import MemoryStatusStore, OffsetStore
 from connect.storage.config_history import ConfigVersion
 from connect.storage.config_log import ConfigLog, MemoryConfigLog
@@ -151,6 +153,15 @@ class WorkerHerder:
 
     def active_topics(self, name: str) -> list[str]:
         return self.worker.topics.of(name)
+
+    def tap(self, name: str, task: int | None, records: int, seconds: float) -> Tapping:
+        self._pool.config(name)
+        if not TapOptions.parse(self.worker.raw).enabled:
+            raise ForbiddenError("This worker shows no records: tap.enabled is false.")
+        return self.worker.tasks.tap(name, task, records, seconds)
+
+    def close_tap(self, tapping: Tapping) -> None:
+        self.worker.tasks.taps.close(tapping)
 
     def history(self, name: str) -> Future[list[ConfigVersion]]:
         if self._recorder is None:

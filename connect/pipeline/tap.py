@@ -43,6 +43,12 @@ class _Watch:
     left: int
     until: float
 
+    def takes(self, count: int) -> int:
+        """Of this many records of a batch it reports so many, and as many fewer later."""
+        taken = min(count, self.left)
+        self.left -= taken
+        return taken
+
 
 @dataclass(slots=True)
 class _Watched:
@@ -58,33 +64,31 @@ class Tap:
     """Opened from any thread, used by the chain's."""
 
     def __init__(self) -> None:
-        self._watch: _Watch | None = None
+        self._watches: list[_Watch] = []
         self._lock = threading.Lock()
 
     def open(self, records: int, seconds: float, report: Report) -> None:
-        """Watch so many records, for at most this long. Ends an earlier watch.
+        """Watch so many records, for at most this long.
 
         Args:
-            report: called with each, on the chain's thread, once it has passed the chain. Must not block, nor raise.
+            report: called with each, on the chain's thread, once it has passed the chain.
         """
         with self._lock:
-            self._watch = _Watch(report, records, time.monotonic() + seconds) if records > 0 else None
+            self._watches.append(_Watch(report, records, time.monotonic() + seconds))
 
     def begin(self, batch: Batch[Any]) -> Watching | None:
         """Called by the chain with each batch. None if no record of it is watched."""
-        watch = self._watch
-        if watch is None:
+        if not self._watches:
             return None
         with self._lock:
-            if watch is not self._watch:
-                return None
-            if watch.left <= 0 or time.monotonic() > watch.until:
-                self._watch = None
-                return None
-            count = min(watch.left, len(batch), _OF_A_BATCH)
-            watch.left -= count
+            now = time.monotonic()
+            self._watches = [watch for watch in self._watches if watch.left > 0 and now < watch.until]
+            count = min(_OF_A_BATCH, len(batch), max((watch.left for watch in self._watches), default=0))
+            reports = [(watch.report, watch.takes(count)) for watch in self._watches]
+        if not count:
+            return None
         try:
-            return Watching(batch, [index * len(batch) // count for index in range(count)], watch.report)
+            return Watching(batch, [index * len(batch) // count for index in range(count)], reports)
         except Exception as error:  # what is shown to nobody must not fail a task
             log.debug("A record is not watched: %s", error)
             return None
@@ -96,14 +100,14 @@ class Watching:
     Args:
         batch: before the first step.
         indices: of the watched records.
-        report: see `Tap.open`.
+        reports: see `Tap.open`, each with the number of records that it gets.
     """
 
-    def __init__(self, batch: Batch[Any], indices: list[int], report: Report) -> None:
+    def __init__(self, batch: Batch[Any], indices: list[int], reports: list[tuple[Report, int]]) -> None:
         self._raw: frozenset[Part] = PARTS if isinstance(batch, SinkBatch) else frozenset()
         found = [(batch.rows[index], _snapshot(batch, index, self._raw)) for index in indices]
         self._records = [_Watched(row, snapshot, snapshot) for row, snapshot in found]
-        self._report = report
+        self._reports = reports
 
     def after(self, step: WatchedStep, batch: Batch[Any], failed: list[tuple[int, Failure]]) -> None:
         """Look at the result of a step.
@@ -125,8 +129,14 @@ class Watching:
 
     def end(self) -> None:
         """The batch has passed the chain."""
-        for record in self._records:
-            self._report(Outcome(record.before, record.steps).seen())
+        try:
+            for number, record in enumerate(self._records):
+                seen = Outcome(record.before, record.steps).seen()
+                for report, count in self._reports:
+                    if number < count:
+                        report(seen)
+        except Exception as error:
+            log.debug("Watched records are not shown: %s", error)
 
     def _result(
         self,

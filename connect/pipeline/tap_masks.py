@@ -1,7 +1,8 @@
 """Makes watched records fit to be shown: fields that patterns name are masked, long values are cut.
 
-A converter's bytes have no fields. Bytes that are JSON are masked as JSON and text is shown; of all others only the
-size is shown, as long as there are patterns.
+A converter's bytes have no fields. Bytes that are JSON are masked as JSON. Other text is shown unless it holds such a
+name, as that of StringConverter may: `Struct{password=...}`. Of all others only the size is shown. Without patterns
+everything is shown.
 """
 
 from __future__ import annotations
@@ -31,8 +32,9 @@ class FieldMasks:
     """
 
     def __init__(self, patterns: Sequence[str]) -> None:
-        joined = "|".join(fnmatch.translate(pattern.strip()) for pattern in patterns if pattern.strip())
-        self._names = re.compile(joined, re.IGNORECASE) if joined else None
+        kept = [pattern.strip() for pattern in patterns if pattern.strip()]
+        self._names = re.compile("|".join(map(fnmatch.translate, kept)), re.IGNORECASE) if kept else None
+        self._mentions = re.compile("|".join(map(_within, kept)), re.IGNORECASE)
 
     def masked(self, seen: SeenOutcome) -> SeenOutcome:
         """The outcome as it may be shown."""
@@ -65,9 +67,9 @@ class FieldMasks:
             case str():
                 return _cut(redactor.redact(value))
             case {"text": str(text)} if len(value) == 1:
-                return {"text": self._text(text)}
-            case {"base64": str(data)} if len(value) == 1:
-                return self._bytes(data)
+                return self._text(text)
+            case {"base64": str(data)} if len(value) == 1 and (self._names is not None or len(data) > _LONGEST):
+                return {"bytes": len(base64.b64decode(data))}
             case dict():
                 kept = list(value.items())[:_ENTRIES]
                 found = {name: self._named(name, one) for name, one in kept}
@@ -77,22 +79,25 @@ class FieldMasks:
                 return shown if len(value) <= _ENTRIES else [*shown, f"… {len(value) - _ENTRIES} more"]
         return value
 
-    def _text(self, text: str) -> str:
+    def _text(self, text: str) -> dict[str, Any]:
         if self._names is None:
-            return _cut(text)
+            return {"text": _cut(text)}
         try:
             parsed = msgspec.json.decode(text)
         except msgspec.DecodeError:
-            return _cut(redactor.redact(text))
-        if not isinstance(parsed, dict | list):
-            return _cut(redactor.redact(text))
-        masked = self._value(parsed)
-        return _cut(text) if masked == parsed else _cut(msgspec.json.encode(masked).decode())
+            parsed = None
+        if isinstance(parsed, dict | list):
+            masked = self._value(parsed)
+            return {"text": _cut(text if masked == parsed else msgspec.json.encode(masked).decode())}
+        if self._mentions.search(text):
+            return {"bytes": len(text.encode())}
+        return {"text": _cut(redactor.redact(text))}
 
-    def _bytes(self, data: str) -> dict[str, Any]:
-        if self._names is None and len(data) <= _LONGEST:
-            return {"base64": data}
-        return {"bytes": len(base64.b64decode(data))}
+
+def _within(pattern: str) -> str:
+    """A regular expression for a text that holds such a name."""
+    parts = {"*": ".{0,50}", "?": "."}
+    return "".join(parts.get(letter, re.escape(letter)) for letter in pattern.strip("*"))
 
 
 def _cut(text: str) -> str:

@@ -74,6 +74,35 @@ class RunOptions(Options):
     )
 
 
+class TapOptions(Options):
+    """Looking at the records of running tasks."""
+
+    enabled = Boolean(
+        "tap.enabled",
+        default=True,
+        importance="LOW",
+        doc="Whether users with the role operator may look at records on their way through a task. Only here, not in "
+        "Kafka.",
+    )
+    masks = List(
+        "tap.mask.fields",
+        default=[
+            "*password*",
+            "*passwd*",
+            "*secret*",
+            "*token*",
+            "*credential*",
+            "*authorization*",
+            "*api?key*",
+            "*apikey*",
+            "*private?key*",
+        ],
+        importance="LOW",
+        doc="Names of fields and headers whose values are masked in these records; * and ? as in a shell, in any case. "
+        "Empty masks nothing. Only here, not in Kafka.",
+    )
+
+
 class RestOptions(Options):
     """The REST API."""
 
@@ -191,6 +220,7 @@ COMMON: Final = (
         ),
     )
     | RunOptions.definition()
+    | TapOptions.definition()
     | define(
         # Plug-ins.
         List(

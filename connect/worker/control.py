@@ -49,6 +49,8 @@ class Control:
         self.activity: tuple[str, float] = ("", time.monotonic())
         #: Called by the reading thread whenever the lease was renewed.
         self.renewed: Callable[[], None] = lambda: None
+        #: Called by the reading thread when somebody wants to see records.
+        self.open_tap: Callable[[messages.OpenTap], None] = self._no_tap
 
     def wake_by(self, wake: Callable[[], None]) -> None:
         """Set a function that the reading thread calls at each new command: it must not block."""
@@ -216,6 +218,9 @@ class Control:
             case messages.SetLevel(logger, level):
                 levels.set(logger, level)
                 return
+            case messages.OpenTap():
+                self.open_tap(message)
+                return
             case messages.Stop():
                 self.stopping = True
             case messages.Offsets() | messages.OffsetKeys() | messages.Stored():
@@ -226,6 +231,9 @@ class Control:
             self._changed.notify_all()
         if self._wake is not None:
             self._wake()
+
+    def _no_tap(self, asked: messages.OpenTap) -> None:
+        self.send(messages.Tapped(asked.question, error="It shows no records: it is starting."))
 
 
 class SourceContext:

@@ -94,6 +94,14 @@ class SetLevel(Message, frozen=True):
     level: str
 
 
+class OpenTap(Message, frozen=True):
+    """Show so many records on their way through the task's chain, within so many seconds: see `Tapped`."""
+
+    question: int
+    records: int
+    seconds: float
+
+
 class Stop(Message, frozen=True):
     """Commit what is durable and end. The worker kills what is left after its graceful timeout."""
 
@@ -257,6 +265,14 @@ class UsedTopics(Message, frozen=True):
     topics: list[str]
 
 
+class Tapped(Message, frozen=True):
+    """An answer to `OpenTap`: a record as a `SeenOutcome` in JSON, masked; or why there will be none."""
+
+    question: int
+    record: bytes = b""
+    error: str = ""
+
+
 class Log(Message, frozen=True):
     """A log record of the task's process."""
 
@@ -387,6 +403,8 @@ AnyMessage = (
     | Resume
     | Stop
     | SetLevel
+    | OpenTap
+    | Tapped
     | Offsets
     | OffsetKeys
     | Stored

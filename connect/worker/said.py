@@ -19,6 +19,8 @@ MOST: Final = 10_000
 _BOUNDS = 200
 #: Characters of a label, its name and its value.
 _LABEL_SIZE = 1_000
+#: Bytes of a record that is shown.
+TAPPED_SIZE: Final = 1 << 20
 #: Characters of what stands in one line, and of a topic's name.
 _LINE = 1_000
 _TOPIC = 249
@@ -73,6 +75,8 @@ class Said:
                 return messages.Running(paused, None if version is None else cut(version, _LINE))
             case messages.Waiting(since, why, what):
                 return messages.Waiting(since, cut(why), cut(what, _LINE)) if 0 <= since < _NO_TIME else None
+            case messages.Tapped(question, record, error):
+                return messages.Tapped(question, record, cut(error, _LINE)) if len(record) <= TAPPED_SIZE else None
             case messages.Alive(cpu):
                 return message if 0 <= cpu < _NO_TIME else None
             case messages.UsedTopics(topics):

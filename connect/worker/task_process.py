@@ -35,7 +35,7 @@ from connect.plugins import Plugins
 from connect.plugins.engines import chosen_engine, load_engine
 from connect.plugins.loading import load_class
 from connect.settings.subscription import subscription
-from connect.settings.worker_keys import RunOptions
+from connect.settings.worker_keys import RunOptions, TapOptions
 from connect.telemetry.metrics import Registry
 from connect.telemetry.outages import outages
 from connect.telemetry.redaction import Redactor
@@ -49,6 +49,7 @@ from connect.worker.remote_log import send_logs
 from connect.worker.sink_loop import SinkLoop
 from connect.worker.source_loop import SourceLoop
 from connect.worker.source_output import OpenOutput
+from connect.worker.task_tap import no_tap, tap_chain
 from connect.worker.watchdog import Watchdog, Watched
 
 log = logging.getLogger("connect.worker")
@@ -99,6 +100,7 @@ def _run(task: messages.TaskSpec, control: Control, redact: Callable[[str], str]
 
     engine = chosen_engine(connector, task.connector_config, task.worker_config)
     if engine != WORKER:
+        no_tap(control, engine)
         loop = _engine_loop(task, connector, engine, control, registry, redact)
         _watch(task, loop, control, redact)
         loop.run(started)
@@ -115,6 +117,7 @@ def _run(task: messages.TaskSpec, control: Control, redact: Callable[[str], str]
             task.connector, task.task, task.config, metrics, control, open_output.transaction
         )
         chain = source_chain(plugins, task.worker_config, task.connector_config, control.sleep)
+        tap_chain(chain, control, TapOptions.parse(task.worker_config))
         source = _source_loop(task, plugin, chain, control, registry, worker, open_output)
         _watch(task, source, control, redact)
         source.run(started)
@@ -124,6 +127,7 @@ def _run(task: messages.TaskSpec, control: Control, redact: Callable[[str], str]
                 f"{task_class.__qualname__} is not a SinkTask. A sink connector's task class extends it."
             )
         chain = sink_chain(plugins, task.worker_config, task.connector_config, control.sleep)
+        tap_chain(chain, control, TapOptions.parse(task.worker_config))
         sink = _sink_loop(task, plugin, chain, plugins, control, registry, worker)
         _watch(task, sink, control, redact)
         sink.run(started)

@@ -67,6 +67,7 @@ _RULES: Final[list[tuple[str, str, Role, Where]]] = [
     ("POST", r"/connectors/([^/]+)/(?:restart|tasks/[^/]+/restart)", Role.OPERATOR, "connector"),
     # Records' payloads are not for everybody who may see how connectors are.
     ("GET", r"/connectors/([^/]+)/dlq(?:/groups|/[^/]+/[^/]+)?", Role.OPERATOR, "connector"),
+    ("GET", r"/connectors/([^/]+)/tap", Role.OPERATOR, "connector"),
     ("POST", r"/connectors/([^/]+)/dlq/replay", Role.EDITOR, "connector"),
     ("PUT|PATCH", r"/connectors/([^/]+)/config", Role.EDITOR, "connector"),
     ("POST", r"/connectors/([^/]+)/history/[^/]+/restore", Role.EDITOR, "connector"),

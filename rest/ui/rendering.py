@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import math
 from typing import Any, Final
 
@@ -45,5 +46,11 @@ def iso(milliseconds: float) -> str:
     return dt.datetime.fromtimestamp(milliseconds / 1000, dt.UTC).strftime("%Y-%m-%d %H:%M:%SZ")
 
 
+def plain_json(value: Any) -> str:
+    """A value as JSON on one line, as people read it; the template escapes it."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+_templates.filters["json"] = plain_json
 _templates.filters["count"] = count
 _templates.filters["iso"] = iso

@@ -166,11 +166,28 @@ def test_a_tap_ends_with_its_records_or_its_time() -> None:
     chain, seen = tapped(seconds=0)
     chain.run(numbers(10))
     assert seen == []
-    chain, seen = tapped(records=100)
+
+
+def test_several_watch_at_once_and_each_gets_its_number() -> None:
+    chain, seen = tapped(records=1)
+    others: list[SeenOutcome] = []
     assert chain.tap is not None
-    chain.tap.open(0, 0, seen.append)
+    chain.tap.open(5, 60, others.append)
     chain.run(numbers(10))
-    assert seen == []
+    assert (len(seen), len(others)) == (1, 3)
+    chain.run(numbers(10))
+    assert (len(seen), len(others)) == (1, 5)
+
+
+def test_a_reader_that_fails_does_not_reach_the_task() -> None:
+    chain, _ = tapped()
+
+    def fails(_: SeenOutcome) -> None:
+        raise OSError("gone")
+
+    assert chain.tap is not None
+    chain.tap.open(1, 60, fails)
+    assert len(chain.run(numbers(1))) == 1
 
 
 def test_what_cannot_be_copied_ends_the_look_and_not_the_task() -> None:
@@ -220,6 +237,9 @@ def shown(value: Any, *patterns: str) -> Any:
 
 def test_bytes_without_fields_are_shown_as_text_or_by_their_size() -> None:
     assert shown({"text": "plain text"}, "*password*") == {"text": "plain text"}
+    assert shown({"text": "Struct{Password=pw}"}, "*password*") == {"bytes": 19}
+    assert shown({"text": "Struct{Api_Key=pw}"}, "*api?key*") == {"bytes": 18}
+    assert shown({"text": "Struct{Password=pw}"}) == {"text": "Struct{Password=pw}"}
     assert shown({"base64": "AAEC"}, "*password*") == {"bytes": 3}
     assert shown({"base64": "AAEC"}) == {"base64": "AAEC"}
 

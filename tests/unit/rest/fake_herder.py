@@ -8,6 +8,7 @@ from connect.herder.errors import AlreadyExistsError, NotFoundError
 from connect.herder.lag import ConnectorLag, PartitionLag
 from connect.herder.lag_status import LagStatus
 from connect.herder.model import Change, ConnectorInfo, ConnectorState, Health, OffsetEntry, TargetState
+from connect.herder.taps import TappedRecord, Tapping
 from connect.herder.worker_metrics import ConnectorMetrics
 from connect.pipeline.findings import KeyDefinition, Validation
 from connect.storage import ConnectorStatus, State, TaskStatus
@@ -51,6 +52,7 @@ class FakeHerder:
         self.configs: dict[str, dict[str, str]] = {}
         self.targets: dict[str, TargetState | None] = {}
         self.versions: list[ConfigVersion] = []
+        self.tapped: list[TappedRecord] = []
         self.asked: list[tuple[Any, ...]] = []
         self.validated: list[Mapping[str, str]] = []
         self.hanging: set[str] = set()
@@ -116,6 +118,17 @@ class FakeHerder:
 
     def reset_active_topics(self, name: str) -> None:
         self.asked.append(("reset topics", name))
+
+    def tap(self, name: str, task: int | None, records: int, seconds: float) -> Tapping:
+        self.info(name)
+        tapping = Tapping(1, records, {0})
+        tapping.records += self.tapped[:records]
+        if "tap" not in self.hanging:
+            tapping.full.set_result(None)
+        return tapping
+
+    def close_tap(self, tapping: Tapping) -> None:
+        self.asked.append(("close tap", tapping.question))
 
     def history(self, name: str) -> Future[list[ConfigVersion]]:
         return done([version for version in reversed(self.versions) if version.connector == name])

@@ -9,7 +9,10 @@ from urllib.parse import urlencode
 import pytest
 
 from connect.herder.model import ConnectorState, OffsetEntry
+from connect.herder.taps import TappedRecord
 from connect.pipeline.findings import Entry, KeyDefinition, KeyValue, Validation
+from connect.pipeline.outcome import SeenOutcome, SeenStep, StepFailure
+from connect.pipeline.seen import Change, SeenHeader, SeenRecord
 from connect.storage import ConnectorStatus, State, TaskStatus
 from connect.storage.status import WaitNote
 from rest.ui.rendering import count
@@ -378,3 +381,35 @@ def test_a_deleted_version_cannot_be_restored_and_an_unknown_one_is_said(client,
     assert "Restore an earlier one." in pressed(client, "/ui/connectors/orders/history/30").text
     assert "has no version 31" in str(shown(client, "/ui/connectors/orders/history/31", 404))
     assert "not found" in str(shown(client, "/ui/connectors/nobody/history", 404))
+
+
+def test_records_are_looked_at_only_when_somebody_asks(client, herder):
+    step = SeenStep(
+        "TRANSFORMATION",
+        "CastValue",
+        "whole",
+        "changed",
+        [Change("value.id", "5", 5, "STRING", "INT32"), Change("value.note", after="<b>")],
+    )
+    failure = StepFailure("VALUE_CONVERTER", "a.DataError", "DataException", "no JSON", "", "Traceback <i>")
+    before = SeenRecord("lines", 0, 0, None, {"text": '{"id": "5"}'}, [SeenHeader("h", 1)], offset=7)
+    after = SeenRecord("lines", 0, 0, "k", {"id": 5}, [])
+    bad = SeenStep("VALUE_CONVERTER", "JsonConverter", None, "failed", [], failure)
+    outcomes = SeenOutcome("kept", before, [step], after), SeenOutcome("failed", before, [bad])
+    herder.tapped = [TappedRecord(0, 1_700_000_000_000, outcome) for outcome in outcomes]
+    path = "/ui/connectors/orders/tap"
+    assert path in client.get("/ui/connectors/orders").text
+    assert "Look at the next records" in str(shown(client, path))
+    assert ("close tap", 1) not in herder.asked
+    text = str(shown(client, f"{path}?records=2"))
+    assert "Task 0 at here:1: kept" in text
+    assert "lines, partition 0, offset 7" in text
+    assert 'Value {"id": "5"}' in text
+    assert "transformation whole (CastValue) : changed" in text.replace("):", ") :")
+    assert "value.id 5 STRING 5 INT32 value.note <b>" in text
+    assert 'After Topic lines, partition 0 Timestamp 1970-01-01 00:00:00Z Key k Value {"id": 5}' in text
+    assert "Task 0 at here:1: failed" in text
+    assert "a.DataError: no JSON" in text
+    herder.tapped.clear()
+    assert "No record came within five seconds." in str(shown(client, f"{path}?records=2"))
+    assert "records is a number from 1 to 100." in str(shown(client, f"{path}?records=0", 400))

@@ -1,0 +1,71 @@
+"""Records that tasks show: collected for who looks, whatever a task says."""
+
+from typing import Any
+
+import msgspec
+
+from connect.herder.taps import Taps
+from connect.pipeline.outcome import SeenOutcome
+from connect.pipeline.seen import SeenRecord
+from connect.worker.messages import OpenTap, Tapped
+
+RECORD = SeenRecord("lines", 0, None, None, {"n": 1}, [])
+SEEN = SeenOutcome("kept", RECORD, [], RECORD)
+SHOWN = msgspec.json.encode(SEEN)
+
+
+class Process:
+    """A task that remembers what it was told."""
+
+    def __init__(self) -> None:
+        self.told: list[Any] = []
+
+    def offer(self, message: Any) -> None:
+        self.told.append(message)
+
+
+def two() -> dict[int, Any]:
+    return {0: Process(), 1: Process()}
+
+
+def test_all_tasks_are_asked_and_their_records_collected_until_there_are_enough() -> None:
+    taps, tasks = Taps(), two()
+    looks = taps.open(tasks, 2, 7.0)
+    assert [task.told for task in tasks.values()] == [[OpenTap(looks.question, 2, 7.0)]] * 2
+    taps.take(1, Tapped(looks.question, SHOWN))
+    assert not looks.full.done()
+    taps.take(0, Tapped(looks.question, SHOWN))
+    assert looks.full.done()
+    taps.take(0, Tapped(looks.question, SHOWN))
+    assert [(one.task, one.seen) for one in looks.records] == [(1, SEEN), (0, SEEN)]
+
+
+def test_who_looks_at_the_same_time_gets_only_what_is_for_them() -> None:
+    taps = Taps()
+    first, second = taps.open(two(), 5, 7.0), taps.open(two(), 5, 7.0)
+    taps.take(0, Tapped(second.question, SHOWN))
+    assert (len(first.records), len(second.records)) == (0, 1)
+    taps.close(second)
+    taps.take(0, Tapped(second.question, SHOWN))
+    assert len(second.records) == 1
+
+
+def test_tasks_that_all_show_none_are_not_waited_for() -> None:
+    taps = Taps()
+    looks = taps.open(two(), 5, 7.0)
+    taps.take(0, Tapped(looks.question, error="It runs on Spark."))
+    assert not looks.full.done()
+    taps.take(1, Tapped(looks.question, error="It is starting."))
+    assert looks.full.done()
+    assert looks.refused == {0: "It runs on Spark.", 1: "It is starting."}
+    assert taps.open({}, 5, 7.0).full.done()
+
+
+def test_a_task_may_say_anything() -> None:
+    taps = Taps()
+    looks = taps.open({0: Process()}, 5, 7.0)  # type: ignore[dict-item]
+    for record in (b"", b"{", b"{}", b'{"verdict": "odd"}'):
+        taps.take(0, Tapped(looks.question, record))
+    taps.take(3, Tapped(looks.question, SHOWN))  # no task that was asked
+    taps.take(0, Tapped(looks.question + 9, SHOWN))
+    assert (looks.records, looks.refused) == ([], {})
