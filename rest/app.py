@@ -36,6 +36,7 @@ from rest import (
     root,
     states,
     tap,
+    timeseries,
 )
 from rest.api import REQUEST_TIMEOUT_S, Api
 from rest.body_room import BodyError, body_error
@@ -142,6 +143,7 @@ def _routers(parts: frozenset[Part], *, workers: bool, metrics_page: bool) -> li
             offsets.router,
             history.router,
             tap.router,
+            timeseries.router,
             plugins.router,
             dlq.router,
         ]

@@ -12,12 +12,12 @@ from fastapi import APIRouter, Request, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from connect.errors import one_line
-from connect.herder.errors import NotFoundError
 from connect.herder.herder import Herder
 from connect.peers import PeerError
 from connect.telemetry.exposition import CONTENT_TYPE
 from connect.telemetry.metrics import Registry
 from rest.api import Api, ApiDep
+from rest.elsewhere import others_of
 from rest.models import ConnectorMetricsInfo, ExpandedConnector, Figures, TaskMetricsInfo, Unreachable
 
 #: How long another worker may take to tell what it measures; it has all in memory.
@@ -50,7 +50,7 @@ async def of_all(
     found = {name: _here(api.herder, name, here) for name in names}
     elsewhere: dict[str, list[str]] = {}
     for name in found if ask_others else ():
-        for worker in _workers(api.herder, name) - {here}:
+        for worker in others_of(api.herder, name):
             elsewhere.setdefault(worker, []).append(name)
     answers = await asyncio.gather(*(_ask(api, request, worker) for worker in elsewhere))
     for (worker, asked), answer in zip(elsewhere.items(), answers, strict=True):
@@ -67,15 +67,6 @@ def _here(herder: Herder, name: str, worker: str) -> ConnectorMetricsInfo:
     if known.connector is None:
         return ConnectorMetricsInfo(None, {}, tasks, [])
     return ConnectorMetricsInfo(worker, _shown(known.connector), tasks, [])
-
-
-def _workers(herder: Herder, name: str) -> set[str]:
-    """The workers that run a part of a connector, by its states."""
-    try:
-        state = herder.status(name)
-    except NotFoundError:
-        return set()
-    return {state.connector.worker_id, *(task.worker_id for task in state.tasks)} - {""}
 
 
 async def _ask(api: Api, request: Request, worker: str) -> dict[str, ExpandedConnector] | str:

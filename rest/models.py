@@ -182,6 +182,37 @@ class HistoryVersion(HistoryVersionInfo):
     differences: list[ChangedKey]
 
 
+class Series(msgspec.Struct):
+    """A connector's tasks on one worker, oldest point first; null where nothing is known.
+
+    Attributes:
+        at: the ends of the points, in ms since the epoch.
+        tasks: how many ran.
+        records_per_second: handed to the target, or acknowledged by the brokers.
+        errors_per_second: records given up.
+        lag: records that wait for a sink.
+        put_ms: the average duration of a put, of the slowest task.
+        age_ms: the age of the oldest record when it was put or acknowledged.
+    """
+
+    worker_id: str
+    at: list[int]
+    tasks: list[int]
+    records_per_second: list[float]
+    errors_per_second: list[float]
+    lag: list[float | None]
+    put_ms: list[float | None]
+    age_ms: list[float | None]
+
+
+class TimeSeries(msgspec.Struct):
+    """GET /connectors/{connector}/timeseries: by worker, and the workers that do not answer."""
+
+    every_ms: int
+    series: list[Series]
+    unreachable: list[Unreachable]
+
+
 class TappedRecordInfo(msgspec.Struct):
     """A record on its way through a task. `at` in ms since the epoch, when it had passed the chain."""
 

@@ -12,10 +12,10 @@ import msgspec
 from fastapi import APIRouter, Query, Request, Response
 
 from connect.errors import one_line
-from connect.herder.errors import NotFoundError
 from connect.herder.taps import Tapping
 from connect.peers import PeerError
 from rest.api import Api, ApiDep, ConnectorName, Forward, describe, flag, json_answer
+from rest.elsewhere import others_of
 from rest.errors import ApiError
 from rest.models import TapAnswer, TappedRecordInfo, Untapped
 from rest.numbers import whole
@@ -60,7 +60,7 @@ async def tap(
     here = asyncio.ensure_future(_full(tapping, patience))
     query = f"records={wanted}&seconds={patience}" + ("" if task is None else f"&task={task}")
     path = f"/connectors/{quote(connector, safe='')}/tap?{query}&forward=false"
-    others = _others(api, connector) if flag(forward, default=True) else ()
+    others = others_of(api.herder, connector) if flag(forward, default=True) else ()
     peers = [asyncio.ensure_future(_ask(api, request, worker, path, patience + _PEER_S)) for worker in others]
     try:
         pending: set[asyncio.Future[Any]] = {here, *peers}
@@ -100,15 +100,6 @@ def _limited(name: str, text: str, most: int) -> int:
     if not 1 <= number <= most:
         raise ApiError(400, f"{name} is a number from 1 to {most}.")
     return number
-
-
-def _others(api: Api, connector: str) -> set[str]:
-    """The other workers that run tasks of a connector, by its states."""
-    try:
-        tasks = api.herder.status(connector).tasks
-    except NotFoundError:
-        return set()
-    return {task.worker_id for task in tasks if task.worker_id} - {api.herder.metrics().worker_id}
 
 
 async def _ask(api: Api, request: Request, worker: str, path: str, seconds: float) -> TapAnswer:

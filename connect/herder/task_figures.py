@@ -124,6 +124,12 @@ class TaskFigures:
             return self._window(f"connect_{self._kind}_age_seconds").largest
 
     @property
+    def put_s(self) -> float:
+        """The average of recent puts, in seconds; NaN without any, and of a source."""
+        with self._lock:
+            return self._window("connect_sink_put_seconds").average
+
+    @property
     def bytes_rate(self) -> float:
         """Bytes a second, recently: keys and values that a source sent, or values that a sink consumed."""
         with self._lock:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -14,6 +15,7 @@ from connect.errors import ConnectError
 from connect.group import TaskId
 from connect.herder.abandoned import AbandonedMembers
 from connect.herder.background import Background, Ending
+from connect.herder.last_hour import TaskTotals
 from connect.herder.measures import CpuShare, Measures
 from connect.herder.offset_stores import OffsetStores
 from connect.herder.taps import Tapping, Taps
@@ -221,6 +223,12 @@ class Tasks:
         with self._lock:
             return {key: task.stalled for key, task in sorted(self._running.items()) if task.stalled is not None}
 
+    def totals(self) -> dict[tuple[str, int], TaskTotals]:
+        """What each running task has done until now."""
+        with self._lock:
+            running = [(key, task) for key, task in self._running.items() if not task.failed]
+        return {key: _totals(task) for key, task in running}
+
     def loads(self) -> dict[TaskId, float]:
         """The CPU of tasks in cores, as far as it was measured. Never blocks: heartbeats depend on it."""
         found = {TaskId(*key): task.cpu.cores for key, task in list(self._running.items()) if not task.failed}
@@ -405,6 +413,12 @@ class Tasks:
                 error,
                 extra={"about": task.process.id},
             )
+
+
+def _totals(task: RunningTask) -> TaskTotals:
+    told, figures = task.progress, task.figures
+    lag = float(told.lag) if told.lag >= 0 and task.process.spec.kind == "sink" else math.nan
+    return TaskTotals(id(task.process), told.records, told.errors, lag, figures.put_s, figures.oldest)
 
 
 def _hash(spec: messages.TaskSpec) -> int:

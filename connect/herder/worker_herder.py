@@ -97,6 +97,7 @@ class WorkerHerder:
             self._recorder.start()
         self._pool.member.join(self._assigned)
         self._lag.start()
+        self._metrics.hour.start()
         self.started = True
 
     def stop(self) -> None:
@@ -106,6 +107,7 @@ class WorkerHerder:
         self._queries.close()
         self._checks.close(wait=False)
         self._lag.stop()
+        self._metrics.hour.stop()
         self._leader.close()
         self._fencing.close()
         self._assigned.restarts.close()

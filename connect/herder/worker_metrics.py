@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 
 from connect import __version__
 from connect.errors import ConnectError
+from connect.herder.last_hour import LastHour
 from connect.herder.task_figures import Figures
 from connect.herder.tasks import RunningTask
 from connect.herder.views import connector_plugin
@@ -71,6 +72,8 @@ class WorkerMetrics:
     def __init__(self, worker: Worker, *more: MoreFigures) -> None:
         self._worker = worker
         self._more = more
+        #: For charts.
+        self.hour = LastHour(worker.tasks.totals)
         self._started_ms = int(time.time() * 1000)
         self._options = MetricsOptions.parse(worker.config)
         for name in self._options.reporters:

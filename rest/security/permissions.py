@@ -62,6 +62,7 @@ _RULES: Final[list[tuple[str, str, Role, Where]]] = [
         Role.VIEWER,
         "connector",
     ),
+    ("GET", r"/connectors/([^/]+)/timeseries", Role.VIEWER, "connector"),
     ("GET", r"/connectors/([^/]+)/history(?:/[^/]+)?", Role.VIEWER, "connector"),
     ("PUT", r"/connectors/([^/]+)/(?:pause|resume|stop|topics/reset)", Role.OPERATOR, "connector"),
     ("POST", r"/connectors/([^/]+)/(?:restart|tasks/[^/]+/restart)", Role.OPERATOR, "connector"),

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from fastapi import APIRouter, Request, Response
 
+from rest.ui.charts import charts
 from rest.ui.cluster import Answer, Cluster
 from rest.ui.rendering import page
 from rest.ui.requests import cluster_of, done, form_of, path_of, plain, refused, to
@@ -101,11 +102,12 @@ async def change_connector(request: Request, name: str) -> Response:
 
 async def _shown(request: Request, name: str, said: _Said | None = None) -> Response:
     cluster = cluster_of(request)
-    info, state, topics, offsets, measured = await asyncio.gather(
+    info, state, topics, offsets, hour, measured = await asyncio.gather(
         cluster.ask("GET", "connectors", name),
         cluster.ask("GET", "connectors", name, "status", stalled="true"),
         cluster.ask("GET", "connectors", name, "topics"),
         cluster.ask("GET", "connectors", name, "offsets"),
+        cluster.ask("GET", "connectors", name, "timeseries"),
         cluster.metrics(),
     )
     if info.refused or state.refused:
@@ -116,6 +118,7 @@ async def _shown(request: Request, name: str, said: _Said | None = None) -> Resp
         "connector.html",
         status=said.status if said else 200,
         row=row(name, {**metrics, "status": state.body, "info": info.body}),
+        charts=[] if hour.refused else charts(hour.body),
         config=config,
         written=(said and said.config) or json.dumps(config, indent=2, sort_keys=True),
         findings=said.findings if said else {},

@@ -41,6 +41,16 @@ def count(value: float | None) -> str:
     return f"{value:,.0f}" if value >= 10 or value == int(value) else f"{value:,.1f}"
 
 
+def duration(milliseconds: float | None) -> str:
+    """250 ms, 1.5 s, 12 min; a dash for an unknown one."""
+    if milliseconds is None or math.isnan(milliseconds):
+        return "-"
+    if milliseconds < 1000:
+        return f"{milliseconds:.0f} ms" if milliseconds >= 10 or milliseconds == 0 else f"{milliseconds:.1f} ms"
+    seconds = milliseconds / 1000
+    return f"{seconds:,.1f} s" if seconds < 120 else f"{seconds / 60:,.0f} min"
+
+
 def iso(milliseconds: float) -> str:
     """A time since the epoch, to the second, in UTC."""
     return dt.datetime.fromtimestamp(milliseconds / 1000, dt.UTC).strftime("%Y-%m-%d %H:%M:%SZ")

@@ -96,3 +96,22 @@ def test_every_worker_tells_the_lag_that_the_owner_sees(two: Pool, name: str, tm
     looks = [worker.get(f"/connectors/{name}/lag")["partitions"][0]["looks"] for worker in (first, second)]
     assert looks[0] == looks[1]  # both are the owner's
     assert first.ask("GET", f"/connectors/no-{name}/lag").status == 404
+
+
+def test_the_last_hour_of_a_connector_is_known_from_all_workers(two: Pool, name: str, new_topic: Any) -> None:
+    new_topic(name=name)
+    first, second = two.workers
+    rate = {"connector.class": "Datagen", "kafka.topic": name, "quickstart": "orders", "rate": "50", "tasks.max": "2"}
+    first.create(name, rate)
+
+    def written(worker: PoolWorker) -> set[str]:
+        series = (worker.get(f"/connectors/{name}/timeseries") or {"series": []})["series"]
+        return {one["worker_id"] for one in series if one["records_per_second"][-1] > 10}
+
+    for worker in (first, second):
+        two.until(lambda: written(worker) == {first.id, second.id}, "both tell their rates")  # noqa: B023
+    answer = first.get(f"/connectors/{name}/timeseries")
+    assert answer["every_ms"] == 10_000
+    assert answer["unreachable"] == []
+    assert all(one["tasks"][-1] == 1 for one in answer["series"])
+    assert all(one["lag"][-1] is None for one in answer["series"])  # a source

@@ -101,6 +101,18 @@ def test_figures_change_while_one_looks_and_what_is_typed_stays(page: Page, work
     expect(page.locator("#connectors tbody tr").first).to_be_hidden()
 
 
+def test_charts_and_records_on_their_way_are_shown(page: Page, worker: Worker) -> None:
+    page.goto(f"http://127.0.0.1:{worker.port}/ui/connectors/orders")
+    chart = page.get_by_role("img", name="Records/s in the last hour")
+    expect(chart).to_be_visible()  # once there is a first point, without a reload
+    expect(page.locator("#charts figcaption").first).to_have_text(re.compile(r"Records/s: [1-9][\d.]* now"))
+    page.get_by_role("link", name="Look at records on their way").click()
+    page.get_by_label("How many").fill("2")
+    page.get_by_role("button", name="Look at the next records").click()
+    expect(page.get_by_role("heading", name=re.compile("Task 0 at .*: kept"))).to_have_count(2)
+    expect(page.locator("section dd.payload").filter(has_text="orderid").first).to_be_visible()
+
+
 def test_actions_are_done_and_a_deletion_is_asked_for_first(page: Page, worker: Worker) -> None:
     page.goto(f"http://127.0.0.1:{worker.port}/ui/connectors/orders")
     page.get_by_role("button", name="Pause").click()

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from connect.herder.errors import AlreadyExistsError, NotFoundError
 from connect.herder.lag import ConnectorLag, PartitionLag
 from connect.herder.lag_status import LagStatus
+from connect.herder.last_hour import LastHour
 from connect.herder.model import Change, ConnectorInfo, ConnectorState, Health, OffsetEntry, TargetState
 from connect.herder.taps import TappedRecord, Tapping
 from connect.herder.worker_metrics import ConnectorMetrics
@@ -31,6 +32,7 @@ class FakeMetrics:
 
     def __init__(self) -> None:
         self.registry = Registry()
+        self.hour = LastHour(dict)
 
     def page(self) -> str:
         return "# nothing\n"
