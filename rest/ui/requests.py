@@ -22,6 +22,7 @@ DONE: Final = {
     "restart-task": "The task restarts.",
     "delete": "The connector was deleted. Its offsets stay in Kafka.",
     "configure": "The new configuration is stored; the tasks start with it.",
+    "set-level": "The level is set on all workers.",
     "restore": "The connector has its earlier configuration again; the tasks start with it.",
     "create": "The connector is there; its tasks start.",
     "set-offsets": "The offsets are set. Resume the connector to go on from there.",

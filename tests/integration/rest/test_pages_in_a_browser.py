@@ -1,6 +1,7 @@
 """The operations page in a real browser: what is stuck is found and fixed by the page alone."""
 
 import re
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any, NoReturn
@@ -148,9 +149,32 @@ def test_a_connector_is_made_without_a_manual(page: Page, worker: Worker, topic:
     worker.until(lambda: (worker.folder / "archive.txt").stat().st_size > 0)
 
 
-@pytest.mark.parametrize(
-    "path", ["/ui", "/ui/connectors", "/ui/connectors/orders", "/ui/new?class=Datagen", "/ui/plugins"]
+def test_the_graph_leads_to_a_connector_and_a_level_is_set(page: Page, worker: Worker, topic: str) -> None:
+    put(worker, "archive", connector__class="FileStreamSink", topics=topic, file=worker.folder / "out")
+    worker.until_state("archive", "RUNNING")
+    page.goto(f"http://127.0.0.1:{worker.port}/ui/graph")
+    drawing = page.locator("#graph")
+    expect(drawing.locator("text", has_text=topic)).to_be_visible()
+    expect(drawing.locator("path")).to_have_count(2)  # and the rates follow
+    expect(drawing.get_by_text(re.compile(r"[1-9]\d*/s")).first).to_be_visible()
+    drawing.get_by_role("link", name="archive").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("archive")
+    page.get_by_role("link", name="Cluster").click()
+    expect(page.locator("#workers tbody tr")).to_have_count(1)
+    page.get_by_label("Logger").fill("connectors.file")
+    page.get_by_label("Level").select_option("DEBUG")
+    page.get_by_role("button", name="Set on all workers").click()
+    expect(page.get_by_text("The level is set on all workers.")).to_be_visible()
+    assert worker.get("/admin/loggers")["connectors.file"]["level"] == "DEBUG"
+
+
+PHONE_PAGES = (
+    *("/ui", "/ui/connectors", "/ui/connectors/orders", "/ui/connectors/orders/tap?records=1"),
+    *("/ui/graph", "/ui/cluster", "/ui/new?class=Datagen", "/ui/plugins"),
 )
+
+
+@pytest.mark.parametrize("path", PHONE_PAGES)
 def test_a_page_fits_a_phone_and_is_walked_by_keyboard(browser: Browser, worker: Worker, path: str) -> None:
     phone = browser.new_page(viewport={"width": 360, "height": 740}, color_scheme="dark")
     phone.goto(f"http://127.0.0.1:{worker.port}{path}")
@@ -171,3 +195,37 @@ def test_the_page_says_when_it_is_not_up_to_date(page: Page, worker: Worker) -> 
     expect(page.locator("#live")).to_contain_text("Not up to date")
     page.unroute("**/ui")
     expect(page.locator("#live")).to_have_text("")
+
+
+FILTERED_MS = """(text) => new Promise((done) => {
+  const field = document.querySelector("[data-filter]"), began = performance.now();
+  field.value = text;
+  field.dispatchEvent(new Event("input"));
+  requestAnimationFrame(() => setTimeout(() => done(performance.now() - began)));
+})"""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(400)
+def test_a_thousand_connectors_are_listed_and_filtered(
+    page: Page, workers: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Prints how long the browser takes for the list, and for a letter of the filter."""
+    worker: Worker = workers.start()
+    for number in range(1000):
+        config = {"connector.class": "FileStreamSink", "topics": f"topic-{number % 40}", "file": "out"}
+        body = {"name": f"connector-{number:04}", "config": config, "initial_state": "STOPPED"}
+        assert worker.ask("POST", "/connectors", body)[0] == 201
+    loads, keys = [], []
+    for text in ("connector-07", "topic-39", "0999"):
+        page.goto(f"http://127.0.0.1:{worker.port}/ui/connectors")
+        loads.append(page.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd"))
+        expect(page.locator("#connectors tbody tr")).to_have_count(1000)
+        keys += [page.evaluate(FILTERED_MS, text[:length]) for length in range(1, len(text) + 1)]
+        expect(page.locator("#count")).to_have_text(re.compile(r"^(100|25|1) of 1000$"))
+    sizes = page.evaluate("performance.getEntriesByType('resource').reduce((sum, one) => sum + one.decodedBodySize, 0)")
+    with capsys.disabled():
+        sys.stderr.write(
+            f"\n1,000 connectors: loaded in {max(loads):.0f} ms at most, a letter of the filter takes at most"
+            f" {max(keys):.0f} ms; script and style have {sizes / 1024:.0f} KB, not compressed.\n"
+        )

@@ -1,5 +1,6 @@
 """The operations page: what it shows of the interface's answers, and what its buttons ask of it."""
 
+import dataclasses
 import html
 import json
 import re
@@ -15,6 +16,7 @@ from connect.pipeline.outcome import SeenOutcome, SeenStep, StepFailure
 from connect.pipeline.seen import Change, SeenHeader, SeenRecord
 from connect.storage import ConnectorStatus, State, TaskStatus
 from connect.storage.status import WaitNote
+from rest.ui.graph import graph
 from rest.ui.rendering import count
 from rest.ui.views import overview, row, rows
 
@@ -67,7 +69,9 @@ def pressed(client, path, **fields):
     return client.post(path, content=urlencode(fields), headers=FORM)
 
 
-@pytest.mark.parametrize("path", ["/ui", "/ui/connectors", "/ui/connectors/orders", "/ui/plugins", "/ui/nothing"])
+@pytest.mark.parametrize(
+    "path", ["/ui", "/ui/connectors", "/ui/connectors/orders", "/ui/plugins", "/ui/graph", "/ui/cluster", "/ui/nothing"]
+)
 def test_nothing_of_a_page_is_from_elsewhere_or_in_its_text(client, path):
     answer = client.get(path)
     if path == "/ui/nothing":
@@ -413,3 +417,55 @@ def test_records_are_looked_at_only_when_somebody_asks(client, herder):
     herder.tapped.clear()
     assert "No record came within five seconds." in str(shown(client, f"{path}?records=2"))
     assert "records is a number from 1 to 100." in str(shown(client, f"{path}?records=0", 400))
+
+
+def kinds(herder, monkeypatch, **types):
+    """Connectors with their types and topics: name=("source", ["a", "b"])."""
+    status = herder.status
+    herder.configs = {name: {**CONFIG, "name": name} for name in types}
+    monkeypatch.setattr(herder, "status", lambda name: dataclasses.replace(status(name), type=types[name][0]))
+    monkeypatch.setattr(herder, "active_topics", lambda name: types[name][1])
+
+
+def test_the_graph_leads_from_sources_over_topics_to_sinks(client, herder, monkeypatch):
+    kinds(herder, monkeypatch, s1=("source", ["t1"]), s2=("source", ["t2", "t3"]), k1=("sink", ["t1", "t2"]))
+    page = shown(client, "/ui/graph")
+    assert "t1 s1 k1 t2 s2 k1 t3 s2" in str(page)
+    links = {attrs["href"] for tag, attrs in page.elements if tag == "a" and "/ui/connectors/" in attrs["href"]}
+    assert links == {f"/ui/connectors/{name}" for name in ("s1", "s2", "k1")}
+    assert len([1 for tag, _ in page.elements if tag == "path"]) == 5
+    assert "There is no such connector." in str(shown(client, "/ui/graph?search=nothing"))
+    only = str(shown(client, "/ui/graph?search=S2"))
+    assert "t2 s2 t3 s2" in only
+    assert "s1" not in only
+
+
+def test_the_graph_has_an_order_in_which_lines_do_not_cross():
+    def connector(name, kind):
+        expanded = {"status": {"connector": {"state": "RUNNING", "worker_id": "w"}, "tasks": [], "type": kind}}
+        return row(name, expanded)
+
+    connectors = [connector("a", "source"), connector("b", "source"), connector("x", "sink"), connector("y", "sink")]
+    found = graph(connectors, {"a": ["z"], "b": ["q"], "x": ["q"], "y": ["z"]})
+    heights = {node.name: node.y for node in found.nodes}
+    assert heights["a"] == heights["z"] == heights["y"] < heights["b"] == heights["q"] == heights["x"]
+    assert found.topics == [("q", ["b"], ["x"]), ("z", ["a"], ["y"])]
+    assert graph([], {}).nodes == []
+
+
+def test_a_large_cluster_is_drawn_in_part(client, herder, monkeypatch):
+    kinds(herder, monkeypatch, **{f"s{number:03}": ("source", ["t"]) for number in range(120)})
+    text = str(shown(client, "/ui/graph"))
+    assert "The first 100 of 120 connectors." in text
+    assert "s099" in text
+    assert "s100" not in text
+
+
+def test_the_cluster_has_its_workers_and_levels_that_can_be_set(client, herder):
+    text = str(shown(client, "/ui/cluster"))
+    assert "here:1" in text
+    assert "orders: task 0 FAILED" in text.replace(" :", ":")
+    answer = pressed(client, "/ui/cluster", logger="connect.x", level="DEBUG")
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/ui/cluster?done=set-level")
+    assert "The level is set on all workers." in client.get("/ui/cluster?done=set-level").text
+    assert "invalid log level" in pressed(client, "/ui/cluster", logger="connect.x", level="LOUD").text
