@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from fastapi import APIRouter, Request, Response
 
@@ -24,11 +25,25 @@ async def letters_page(request: Request, name: str) -> Response:
 @router.get("/connectors/{name}/dead-letters/{partition}/{offset}")
 async def letter_page(request: Request, name: str, partition: str, offset: str) -> Response:
     """One dead letter, whole."""
-    name = plain(name)
-    answer = await cluster_of(request).ask("GET", "connectors", name, "dlq", partition, offset)
+    return await _one(request, plain(name), partition, offset)
+
+
+@router.post("/connectors/{name}/dead-letters/{partition}/{offset}")
+async def replay_letter(request: Request, name: str, partition: str, offset: str) -> Response:
+    """Write it again into its original topic: as it is, or with the value of the form."""
+    name, form = plain(name), await form_of(request)
+    if not (partition.isdecimal() and offset.isdecimal()):
+        return await _one(request, name, partition, offset)
+    place = {"partition": int(partition), "offset": int(offset)}
+    body: dict[str, Any] = {"places": [place], "again": "again" in form}
+    if form.get("do") == "edit":
+        body["values"] = [{**place, "text": form.get("value", "")}]
+    answer = await cluster_of(request).ask("POST", "connectors", name, "dlq", "replay", body=body)
     if answer.refused:
-        return refused(answer)
-    return page("letter.html", name=name, letter=answer.body)
+        return await _one(request, name, partition, offset, answer.message, answer.status, form.get("value"))
+    if not answer.body["replayed"]:
+        return await _one(request, name, partition, offset, _why_not(answer.body), 409, form.get("value"))
+    return to(path_of(name, "dead-letters"), "replay")
 
 
 @router.post("/connectors/{name}/dead-letters")
@@ -40,6 +55,29 @@ async def replay_letters(request: Request, name: str) -> Response:
     if answer.refused:
         return await _shown(request, name, answer.message, answer.status)
     return to(path_of(name, "dead-letters"), "replay")
+
+
+def _why_not(replayed: Mapping[str, Any]) -> str:
+    if replayed["marked_before"]:
+        return "It was replayed before. Nothing was written."
+    reasons = [one["reason"] for one in replayed["skipped"]] or ["it is not there any more."]
+    return f"Nothing was written: {reasons[0]}"
+
+
+async def _one(
+    request: Request,
+    name: str,
+    partition: str,
+    offset: str,
+    said: str = "",
+    status: int = 200,
+    value: str | None = None,
+) -> Response:
+    """Its page. `value` is what the user wrote, so that it is not lost."""
+    answer = await cluster_of(request).ask("GET", "connectors", name, "dlq", partition, offset)
+    if answer.refused:
+        return refused(answer)
+    return page("letter.html", status=status, name=name, letter=answer.body, said=said, value=value)
 
 
 async def _shown(request: Request, name: str, said: str = "", status: int = 200) -> Response:

@@ -7,8 +7,10 @@ from contextlib import ExitStack
 from typing import Any, NoReturn
 
 import pytest
+from confluent_kafka import Producer
 from playwright.sync_api import Browser, Page, expect
 
+from connect.kafka.broker.embedded import Broker
 from tests.servers.chromium import ChromiumUnavailable, chromium
 
 from .conftest import Worker
@@ -147,6 +149,39 @@ def test_a_connector_is_made_without_a_manual(page: Page, worker: Worker, topic:
     expect(page.get_by_text("The connector is there")).to_be_visible()
     expect(page.locator("#state .state")).to_have_text("RUNNING")
     worker.until(lambda: (worker.folder / "archive.txt").stat().st_size > 0)
+
+
+def test_a_dead_letter_is_corrected_and_replayed(page: Page, worker: Worker, broker: Broker, topic: str) -> None:
+    lines, dead = f"{topic}-lines", f"{topic}-dead"
+    producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+    for value in (b'{"n": 1}', b'{"n": }'):
+        producer.produce(lines, value)
+    assert producer.flush(30) == 0
+    config = {
+        "connector.class": "FileStreamSink",
+        "topics": lines,
+        "file": str(worker.folder / "lines"),
+        "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+        "value.converter.schemas.enable": "false",
+        "errors.tolerance": "all",
+        "errors.deadletterqueue.topic.name": dead,
+        "errors.deadletterqueue.topic.replication.factor": "1",
+        "errors.deadletterqueue.context.headers.enable": "true",
+    }
+    assert worker.ask("PUT", "/connectors/lines/config", config)[0] == 201
+    worker.until(lambda: worker.get("/connectors/lines/dlq").get("letters"))
+    page.goto(f"http://127.0.0.1:{worker.port}/ui/connectors/lines")
+    page.get_by_role("link", name="Dead letters").click()
+    page.get_by_role("link", name="0:0").click()
+    expect(page.get_by_role("heading", name="VALUE_CONVERTER")).to_be_visible()
+    expect(page.get_by_label("Correct it here")).to_have_value('{"n": }')
+    page.get_by_label("Correct it here").fill('{"n": 2}')
+    page.get_by_role("button", name="Replay with this value").click()
+    expect(page.get_by_text("The dead letters are written again.")).to_be_visible()
+    worker.until(lambda: (worker.folder / "lines").read_text().splitlines() == ["{n=1}", "{n=2}"])
+    page.goto(f"http://127.0.0.1:{worker.port}/ui/connectors/lines/dead-letters/0/0")
+    page.get_by_role("button", name="Replay unchanged").click()
+    expect(page.get_by_role("alert")).to_have_text("It was replayed before. Nothing was written.")
 
 
 def test_the_graph_leads_to_a_connector_and_a_level_is_set(page: Page, worker: Worker, topic: str) -> None:

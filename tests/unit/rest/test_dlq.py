@@ -7,7 +7,7 @@ import pytest
 from connect.herder.dead_letter_view import Bytes, DeadLetterView, LetterHeader
 from connect.herder.dead_letters import LetterGroup, LetterGroups, LetterPage, Wanted
 from connect.herder.errors import BadRequestError, NotFoundError
-from connect.herder.replay import MOST_REPLAYED, Replayed, ReplayRequest, Sent
+from connect.herder.replay import MOST_REPLAYED, Replayed, ReplayRequest, Sent, Skipped
 from rest import dlq
 
 LETTER = DeadLetterView(0, 812, 1000, Bytes.of(b"k"), Bytes.of(b"\xff"), [LetterHeader("n", None)], None)
@@ -189,3 +189,33 @@ def test_a_button_of_the_page_replays_those_of_one_error(client, orders) -> None
     assert answer.headers["Location"] == "/ui/connectors/orders/dead-letters?done=replay"
     (request,) = orders
     assert request.wanted.fingerprint == "f"
+
+
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+
+
+def test_the_page_of_a_letter_replays_it_with_another_value_or_unchanged(client, orders) -> None:
+    path = "/ui/connectors/orders/dead-letters/0/5"
+    answer = client.post(path, content="do=edit&value=%7B%22n%22%3A+2%7D", headers=FORM)
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/ui/connectors/orders/dead-letters?done=replay")
+    client.post(path, content="do=replay&again=on", headers=FORM)
+    edited, unchanged = orders
+    assert (edited.wanted.places, edited.values, edited.again) == ({(0, 5)}, {(0, 5): b'{"n": 2}'}, False)
+    assert (unchanged.wanted.places, unchanged.values, unchanged.again) == ({(0, 5)}, {}, True)
+
+
+@pytest.mark.parametrize(
+    ("skipped", "before", "said"),
+    [
+        ([Skipped(0, 5, "its topic is gone.")], 0, "Nothing was written: its topic is gone."),
+        ([], 1, "It was replayed before. Nothing was written."),
+        ([], 0, "Nothing was written: it is not there any more."),
+    ],
+)
+def test_the_page_of_a_letter_says_why_it_was_not_replayed(
+    client, letters, monkeypatch: pytest.MonkeyPatch, skipped: list[Skipped], before: int, said: str
+) -> None:
+    monkeypatch.setattr(dlq, "replay", lambda *_: Replayed("dead", False, [], skipped, before, True, None))
+    answer = client.post("/ui/connectors/orders/dead-letters/0/5", content="do=edit&value=mine", headers=FORM)
+    assert answer.status_code == 409
+    assert said in answer.text
