@@ -4,9 +4,10 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from confluent_kafka import Producer
 from playwright.sync_api import Browser, Page, expect
 
@@ -207,6 +208,23 @@ PHONE_PAGES = (
     *("/ui", "/ui/connectors", "/ui/connectors/orders", "/ui/connectors/orders/tap?records=1"),
     *("/ui/graph", "/ui/cluster", "/ui/new?class=Datagen", "/ui/plugins"),
 )
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(browser: Browser, worker: Worker, topic: str, scheme: Literal["light", "dark"]) -> None:
+    """The rules of axe-core for those who see little, or nothing, on every page, with a failure in them."""
+    put(worker, "broken", connector__class="FileStreamSink", topics=topic, file="/no/such/folder/out")
+    worker.until(lambda: [one["state"] for one in worker.get("/connectors/broken/status")["tasks"]] == ["FAILED"])
+    opened = browser.new_page(color_scheme=scheme)
+    found = {}
+    for path in (*PHONE_PAGES, "/ui/connectors/broken", "/ui/connectors/nobody"):
+        opened.goto(f"http://127.0.0.1:{worker.port}{path}")
+        for violation in Axe().run(opened).response["violations"]:
+            found[path, violation["id"]] = [node["html"] for node in violation["nodes"]]
+    assert found == {}
+    opened.evaluate("document.documentElement.removeAttribute('lang')")  # what is wrong would be found
+    assert "html-has-lang" in [one["id"] for one in Axe().run(opened).response["violations"]]
+    opened.close()
 
 
 @pytest.mark.parametrize("path", PHONE_PAGES)
