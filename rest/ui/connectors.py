@@ -11,8 +11,9 @@ from fastapi import APIRouter, Request, Response
 
 from rest.ui.charts import charts
 from rest.ui.cluster import Answer, Cluster
+from rest.ui.many import Changed, change_many, wanted_of
 from rest.ui.rendering import page
-from rest.ui.requests import cluster_of, done, form_of, path_of, plain, refused, to
+from rest.ui.requests import cluster_of, done, fields_of, form_of, path_of, plain, refused, to
 from rest.ui.views import STATES, Row, row, rows
 
 router = APIRouter(include_in_schema=False)
@@ -60,6 +61,18 @@ class _Said(NamedTuple):
 @router.get("/connectors")
 async def connectors_page(request: Request) -> Response:
     """All connectors, filtered and sorted by the address, so that a link leads to the same list."""
+    return await _listed(request)
+
+
+@router.post("/connectors")
+async def change_connectors(request: Request) -> Response:
+    """An action on the connectors that were selected, or its undoing; see `rest.ui.many`."""
+    form, cluster = await fields_of(request), cluster_of(request)
+    changed = await change_many(cluster, wanted_of(form))
+    return await _listed(request, changed)
+
+
+async def _listed(request: Request, changed: Changed | None = None) -> Response:
     answer = await cluster_of(request).expanded()
     if answer.refused:
         return refused(answer)
@@ -72,7 +85,15 @@ async def connectors_page(request: Request) -> Response:
         and asked["type"] in ("", one.type)
     ]
     found.sort(key=_SORTS.get(asked["sort"], _SORTS["name"]))
-    return page("connectors.html", rows=found, asked=asked, said=done(request), states=STATES, of=len(answer.body))
+    return page(
+        "connectors.html",
+        rows=found,
+        asked=asked,
+        said=done(request),
+        changed=changed,
+        states=STATES,
+        of=len(answer.body),
+    )
 
 
 @router.get("/connectors/{name}")

@@ -38,10 +38,14 @@ def cluster_of(request: Request) -> Cluster:
     return outside or InsideCluster(request.app.state.interface, request.scope)
 
 
+async def fields_of(request: Request) -> dict[str, list[str]]:
+    """The fields of a form, as a browser sends them by default; of some there are several."""
+    return parse_qs((await request.body()).decode(errors="replace"), keep_blank_values=True)
+
+
 async def form_of(request: Request) -> dict[str, str]:
-    """The fields of a form, as a browser sends them by default, with the line ends of this machine."""
-    sent = parse_qs((await request.body()).decode(errors="replace"), keep_blank_values=True)
-    return {key: values[-1].replace("\r\n", "\n") for key, values in sent.items()}
+    """The last of each field of a form, with the line ends of this machine."""
+    return {key: values[-1].replace("\r\n", "\n") for key, values in (await fields_of(request)).items()}
 
 
 def plain(name: str) -> str:

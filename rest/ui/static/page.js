@@ -15,9 +15,10 @@ async function refresh() {
     for (const part of live) {
       const other = fresh.getElementById(part.id);
       // What somebody works in stays as it is.
-      if (other && !part.contains(document.activeElement)) part.replaceChildren(...other.childNodes);
+      if (other && !part.contains(document.activeElement) && !part.querySelector("input:checked")) part.replaceChildren(...other.childNodes);
     }
     filter();
+    offerAll();
     note.textContent = "";
   } catch (error) {
     note.textContent = `Not up to date: ${error.message}`;
@@ -41,12 +42,26 @@ function filter() {
   let shown = 0;
   for (const row of rows) {
     row.hidden = !row.textContent.toLowerCase().includes(words);
+    for (const box of row.querySelectorAll("input")) box.disabled = row.hidden; // what one does not see is not selected
     shown += row.hidden ? 0 : 1;
   }
   document.getElementById("count").textContent = `${shown} of ${rows.length}`;
 }
 
 field?.addEventListener("input", filter);
+
+// Select all: the rows that are shown. Without this script there is no such box.
+function offerAll() {
+  for (const box of document.querySelectorAll("[data-all]")) box.hidden = false;
+}
+
+document.addEventListener("change", (event) => {
+  const table = event.target.dataset?.all;
+  if (!table) return;
+  for (const box of document.querySelectorAll(`#${table} tbody tr:not([hidden]) input`)) box.checked = event.target.checked;
+});
+
+offerAll();
 
 document.addEventListener("click", (event) => {
   const asked = event.target.closest?.("[data-confirm]")?.dataset.confirm;

@@ -134,6 +134,23 @@ def test_actions_are_done_and_a_deletion_is_asked_for_first(page: Page, worker: 
     assert worker.get("/connectors") == []
 
 
+def test_many_are_paused_at_once_and_it_is_undone(page: Page, worker: Worker, topic: str) -> None:
+    for name in ("archive", "backup"):
+        put(worker, name, connector__class="FileStreamSink", topics=topic, file=worker.folder / name)
+        worker.until_state(name, "RUNNING")
+    page.goto(f"http://127.0.0.1:{worker.port}/ui/connectors")
+    page.get_by_label("Search").fill("filestream")
+    page.get_by_label("Select all that are shown").check()
+    page.get_by_role("button", name="Pause").click()
+    expect(page.get_by_text("2 connectors are paused.")).to_be_visible()
+    for name, state in (("archive", "PAUSED"), ("backup", "PAUSED"), ("orders", "RUNNING")):
+        worker.until_state(name, state)
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_text("2 connectors are resumed.")).to_be_visible()
+    for name in ("archive", "backup"):
+        worker.until_state(name, "RUNNING")
+
+
 def test_a_connector_is_made_without_a_manual(page: Page, worker: Worker, topic: str) -> None:
     page.goto(f"http://127.0.0.1:{worker.port}/ui")
     page.get_by_role("link", name="New").click()

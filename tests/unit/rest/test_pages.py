@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 import pytest
 
+from connect.herder.errors import NotFoundError
 from connect.herder.model import ConnectorState, OffsetEntry
 from connect.herder.taps import TappedRecord
 from connect.pipeline.findings import Entry, KeyDefinition, KeyValue, Validation
@@ -469,3 +470,50 @@ def test_the_cluster_has_its_workers_and_levels_that_can_be_set(client, herder):
     assert (answer.status_code, answer.headers["Location"]) == (303, "/ui/cluster?done=set-level")
     assert "The level is set on all workers." in client.get("/ui/cluster?done=set-level").text
     assert "invalid log level" in pressed(client, "/ui/cluster", logger="connect.x", level="LOUD").text
+
+
+def selected(client, action, *names, **more):
+    return client.post("/ui/connectors", content=urlencode({"do": action, "name": names, **more}, True), headers=FORM)
+
+
+def test_one_action_changes_many_and_can_be_undone(client, herder):
+    herder.configs["others"] = {**CONFIG, "name": "others"}
+    page = Text(selected(client, "pause", "orders", "others").text)
+    assert {("pause", "orders"), ("pause", "others")} <= set(herder.asked)
+    assert "2 connectors are paused." in str(page)
+    undo = [attrs["value"] for _, attrs in page.elements if attrs.get("name") == "undo"]
+    assert undo == ["resume orders", "resume others"]
+    herder.asked.clear()
+    page = Text(client.post("/ui/connectors", content=urlencode({"do": "undo", "undo": undo}, True), headers=FORM).text)
+    assert herder.asked == [("resume", "orders"), ("resume", "others")]
+    assert "2 connectors are resumed." in str(page)
+
+
+def test_undoing_brings_back_the_state_that_each_had(client, herder, monkeypatch):
+    herder.configs["others"] = {**CONFIG, "name": "others"}
+    status = herder.status
+
+    def stopped(name):
+        found = status(name)
+        state = State.STOPPED if name == "others" else State.PAUSED
+        return dataclasses.replace(found, connector=dataclasses.replace(found.connector, state=state))
+
+    monkeypatch.setattr(herder, "status", stopped)
+    page = Text(selected(client, "resume", "orders", "others").text)
+    undo = [attrs["value"] for _, attrs in page.elements if attrs.get("name") == "undo"]
+    assert undo == ["pause orders", "stop others"]
+
+
+def test_a_refusal_keeps_no_other_from_it_and_is_said(client, herder, monkeypatch):
+    def refused(name):
+        if name == "none-such":
+            raise NotFoundError(f"Unknown connector {name}")
+        return done(None)
+
+    monkeypatch.setattr(herder, "stop_connector", refused)
+    text = str(Text(selected(client, "stop", "none-such", "orders").text))
+    assert "1 connector is stopped." in text
+    assert "none-such : Unknown connector none-such" in text.replace("such:", "such :")
+    assert "Nothing is selected." in str(Text(selected(client, "pause").text))
+    assert "Nothing is selected." in str(Text(selected(client, "explode", "orders").text))
+    assert "Undo" not in str(Text(selected(client, "restart", "orders").text))
