@@ -178,8 +178,11 @@ def _recorder(raw: Mapping[str, str], config: Config, shape: TopicShape) -> Conf
     options = HistoryOptions.parse(config)
     if options.versions == 0:
         return None
-    topic = options.topic or f"{config['config.storage.topic']}-history"
-    return ConfigRecorder(ConfigHistory(topic, raw, shape, options.versions))
+    return ConfigRecorder(ConfigHistory(_history_topic(config, options), raw, shape, options.versions))
+
+
+def _history_topic(config: Config, options: HistoryOptions) -> str:
+    return options.topic or f"{config['config.storage.topic']}-history"
 
 
 TOPICS = ("config.storage.topic", "offset.storage.topic", "status.storage.topic")
@@ -215,13 +218,16 @@ def converters(worker: WorkerFile) -> Iterator[tuple[str, str]]:
 
 
 def _topics(worker: WorkerFile) -> Iterator[tuple[str, str]]:
-    """The three topics have different names, and valid shapes."""
+    """The three topics, and that of the history, have different names."""
     keys = defaultdict(list)
     for key in TOPICS:
         keys[worker.config[key]].append(key)
+    history = HistoryOptions.parse(worker.config)
+    if history.versions and worker.config["config.storage.topic"]:
+        keys[_history_topic(worker.config, history)].append("config.history.topic")
     for name, (first, *others) in keys.items():
         for key in others if name else ():
-            yield key, f'"{name}" is the topic of {first} already. Give each of the three its own.'
+            yield key, f'"{name}" is the topic of {first} already. Give each its own.'
 
 
 def _protocol(worker: WorkerFile) -> Iterator[tuple[str, str]]:

@@ -134,8 +134,9 @@ class HistoryOptions(Options):
     )
     topic = String(
         "config.history.topic",
-        default="",
+        default=None,
         importance="LOW",
+        validator=topic_name,
         doc="The topic of these versions: compacted, one partition, secrets as written. By default the name of "
         "config.storage.topic with -history at its end. Only here, not in Kafka.",
     )

@@ -116,17 +116,20 @@ def test_a_pool_may_keep_no_history_and_begin_one_later(pool: Pool, name: str, t
     assert newest["changes"] == {"added": ["number"], "changed": [], "removed": []}
 
 
-def test_a_history_that_cannot_be_written_holds_nobody_up(pool: Pool, name: str, tmp_path: Path) -> None:
-    (worker,) = pool.start(1, config_history_topic="no:topic")
+def test_a_history_that_cannot_be_written_holds_nobody_up(
+    pool: Pool, name: str, tmp_path: Path, new_topic: Any
+) -> None:
+    wrong = new_topic(name=f"{name}-wrong", partitions=3)  # several partitions, not compacted
+    (worker,) = pool.start(1, config_history_topic=wrong)
     worker.create(name, steady(tmp_path))
     pool.until(lambda: worker.runs(name, 1), "it runs")
     pool.until(lambda: "The history of configurations is not recorded" in worker.log, "it is said")
     (line,) = [line for line in worker.log.splitlines() if "The history of configurations is not recorded" in line]
-    assert "no:topic" in line
+    assert wrong in line
     worker.do("PATCH", f"/connectors/{name}/config", {"number": "1"})
     answer = worker.ask("GET", f"/connectors/{name}/history")
     assert answer.status == 500
-    assert "no:topic" in answer.body["message"]
+    assert wrong in answer.body["message"]
     worker.do("DELETE", f"/connectors/{name}")
     assert worker.stop() == 0
 

@@ -32,6 +32,7 @@ def test_what_is_wrong_is_told_at_once_with_its_line_before_any_broker_is_asked(
         value_converter="NoSuchConverter",
         offset_storage_topic="shared",
         status_storage_topic="shared",
+        config_history_topic="shared",
         config_storage_topic="not legal",
         connect_protocol="eager",
         worker_unsync_backoff_ms="1000",
@@ -41,10 +42,11 @@ def test_what_is_wrong_is_told_at_once_with_its_line_before_any_broker_is_asked(
     )
     assert worker.process.wait(PATIENCE) == 2
     *told, last = worker.log.splitlines()
-    assert last == "connect: 5 errors; nothing was started."
+    assert last == "connect: 6 errors; nothing was started."
     for key, why in (
         ("value.converter", 'There is no converter "NoSuchConverter"'),
         ("status.storage.topic", '"shared" is the topic of offset.storage.topic already'),
+        ("config.history.topic", '"shared" is the topic of offset.storage.topic already'),
         ("config.storage.topic", '"not legal" cannot be the name of a topic'),
         ("worker.unsync.backoff.ms", "is not available with connect.protocol=eager"),
         ("ssl.truststore.location", "No such file or directory"),

@@ -97,6 +97,11 @@ def test_lines_flow_through_java_s_file_connectors(
         r'kafka_connect_\w*source_record_poll_total{\S*connector="source"\S* 1000', worker.ask("GET", "/metrics").body
     )
 
+    # Its records pass the JVM alone, and who wants to look is told at once.
+    (told,) = worker.get("/connectors/sink/tap?seconds=60")["untapped"]
+    assert told["task"] == 0
+    assert "run in engine java" in told["reason"]
+
     # Offsets are kept where any worker finds them.
     pool.until(lambda: _position(worker, "source") == there.stat().st_size, "the offset is committed")
     worker.do("PUT", "/connectors/source/pause")
