@@ -223,7 +223,7 @@ def _topics(worker: WorkerFile) -> Iterator[tuple[str, str]]:
     for key in TOPICS:
         keys[worker.config[key]].append(key)
     history = HistoryOptions.parse(worker.config)
-    if history.versions and worker.config["config.storage.topic"]:
+    if history.versions and (history.topic or worker.config["config.storage.topic"]):
         keys[_history_topic(worker.config, history)].append("config.history.topic")
     for name, (first, *others) in keys.items():
         for key in others if name else ():
