@@ -28,6 +28,7 @@ OF_THE_RUN = {
     "connect.herder.checks._hide": "a value, escaped",
     "connect.pipeline.cases._check_error": "a user's, in the user's own command",
     "connect.pipeline.cases._of_error": "a user's, in the user's own command",
+    "connect.pipeline.tap_masks.__init__": "the operator's: as a shell's, and for each star 50 letters at most",
     "connect.settings.java_regex.java_regex": "a user's: tests/unit/herder/test_users_patterns.py",
     "connect.settings.providers.configure": "the operator's",
     "connect.telemetry.redaction.remember": "secrets, escaped",
