@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 EVERY_S: Final = 10.0
 #: Points of a connector: an hour.
 POINTS: Final = 360
+_LAST_LOOK_S: Final = 1.0
 
 
 class TaskTotals(NamedTuple):
@@ -103,8 +104,10 @@ class LastHour:
         self._thread.start()
 
     def stop(self) -> None:
-        """Look no more."""
+        """Look no more. No thread is left to the end of the interpreter."""
         self._ended.set()
+        if self._thread.is_alive():
+            self._thread.join(_LAST_LOOK_S)
 
     def of(self, connector: str) -> list[Point]:
         """The points of a connector, oldest first; none if it has no task here."""
