@@ -255,7 +255,7 @@ def test_a_page_fits_a_phone_and_is_walked_by_keyboard(browser: Browser, worker:
     expect(phone.locator("main")).to_be_focused()
     # Every field and button has a name for who does not see it.
     for field in phone.locator("input:not([type=hidden]), select, textarea, button").all():
-        assert field.evaluate("it => it.labels?.length || it.innerText.trim()")
+        assert field.evaluate("it => it.labels?.length || it.ariaLabel || it.innerText.trim()")
     phone.close()
 
 
