@@ -26,6 +26,7 @@ from rest.api import (
     flag,
     json_answer,
 )
+from rest.elsewhere import answer_of
 from rest.errors import ApiError
 from rest.models import ConnectorLagInfo, ConnectorStatusInfo, Restarts, Task, TaskId, TaskStateInfo
 
@@ -193,6 +194,6 @@ async def _ask(api: Api, request: Request, worker: str, connector: str) -> Conne
     """The owner's response. None without one: it is gone, or a Java worker; then this worker measures itself."""
     path = f"/connectors/{quote(connector, safe='')}/lag?forward=false"
     try:
-        return _lag_info.decode(await api.forwarding.ask(request, worker, path, _PEER_S))
-    except (PeerError, msgspec.DecodeError):
+        return await answer_of(api, request, worker, path, _PEER_S, _lag_info)
+    except PeerError:
         return None

@@ -15,7 +15,7 @@ from connect.errors import one_line
 from connect.herder.taps import Tapping
 from connect.peers import PeerError
 from rest.api import Api, ApiDep, ConnectorName, Forward, describe, flag, json_answer
-from rest.elsewhere import others_of
+from rest.elsewhere import answer_of, others_of
 from rest.errors import ApiError
 from rest.models import TapAnswer, TappedRecordInfo, Untapped
 from rest.numbers import whole
@@ -105,7 +105,6 @@ def _limited(name: str, text: str, most: int) -> int:
 async def _ask(api: Api, request: Request, worker: str, path: str, seconds: float) -> TapAnswer:
     """Another worker's records, or why there are none."""
     try:
-        return _decoder.decode(await api.forwarding.ask(request, worker, path, seconds))
-    except (PeerError, msgspec.MsgspecError) as error:
-        why = one_line(error)
-    return TapAnswer([], [Untapped(worker, f"It shows no records: {why}")])
+        return await answer_of(api, request, worker, path, seconds, _decoder)
+    except PeerError as error:
+        return TapAnswer([], [Untapped(worker, f"It shows no records: {one_line(error)}")])

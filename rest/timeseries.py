@@ -14,7 +14,7 @@ from connect.errors import one_line
 from connect.herder.last_hour import EVERY_S, Point
 from connect.peers import PeerError
 from rest.api import Api, ApiDep, ConnectorName, Forward, describe, flag, json_answer
-from rest.elsewhere import others_of
+from rest.elsewhere import answer_of, others_of
 from rest.models import Series, TimeSeries, Unreachable
 
 router = APIRouter(prefix="/connectors/{connector}/timeseries", tags=["connectors"])
@@ -41,8 +41,8 @@ async def timeseries(connector: ConnectorName, request: Request, api: ApiDep, fo
 async def _ask(api: Api, request: Request, connector: str, worker: str) -> TimeSeries:
     path = f"/connectors/{quote(connector, safe='')}/timeseries?forward=false"
     try:
-        return _decoder.decode(await api.forwarding.ask(request, worker, path, _PEER_S))
-    except (PeerError, msgspec.MsgspecError) as error:
+        return await answer_of(api, request, worker, path, _PEER_S, _decoder)
+    except PeerError as error:
         return TimeSeries(0, [], [Unreachable(worker, one_line(error))])
 
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
-from connect.cli._rest_client import AnswerError, RestClient, client_of
-from connect.errors import ConfigError, ConnectError
+from connect.cli._rest_client import RestClient, client_of, not_of_java
+from connect.errors import ConfigError
 from connect.telemetry.redaction import MASK
 
 if TYPE_CHECKING:
@@ -88,16 +88,10 @@ class _Asked:
         self, method: str, path: tuple[str, ...], query: Filter | None = None, body: object = None
     ) -> dict[str, Any]:
         texts = {key: str(value) for key, value in (query or {}).items()}
-        try:
+        instead = "Read the topic from here: add --bootstrap-server, or --worker-config."
+        with not_of_java(self._client, "does not show dead letters", instead):
             found: dict[str, Any] = self._client.request(method, (*self._path, "dlq", *path), body, texts)
-            return found
-        except AnswerError as error:
-            if error.status == 404 and error.said.startswith("HTTP 404"):
-                raise ConnectError(
-                    f"The worker at {self._client.address} does not show dead letters; it may be one of Kafka Connect's"
-                    " own. Read the topic from here: add --bootstrap-server, or --worker-config."
-                ) from error
-            raise
+        return found
 
 
 class _Read:

@@ -11,7 +11,8 @@ import os
 import socket
 import ssl
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import SplitResult, quote, urlencode, urlsplit
 
@@ -70,6 +71,26 @@ def client_of(args: argparse.Namespace) -> RestClient:
     """The client of the command line and the environment."""
     url = args.url or os.environ.get("CONNECT_URL") or DEFAULT_URL
     return RestClient(url, ca=args.ca, timeout=args.timeout, credentials=credentials_of(args))
+
+
+@contextmanager
+def not_of_java(client: RestClient, lacks: str, instead: str) -> Iterator[None]:
+    """Around a request that Kafka Connect's own workers do not know.
+
+    Args:
+        lacks: what such a worker does not do, as `keeps no history`.
+        instead: what the user can do.
+
+    Raises:
+        ConnectError: it is such a worker.
+    """
+    try:
+        yield
+    except AnswerError as error:
+        if error.status != 404 or not error.said.startswith("HTTP 404"):
+            raise
+        words = f"The worker at {client.address} {lacks}; it may be one of Kafka Connect's own. {instead}"
+        raise ConnectError(words) from error
 
 
 class RestClient:

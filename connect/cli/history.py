@@ -10,9 +10,9 @@ from connect.cli._connectors import agree, print_json
 from connect.cli._diff import Change
 from connect.cli._exit import FAILED, OK
 from connect.cli._moments import in_words
-from connect.cli._rest_client import AnswerError, add_options, client_of
+from connect.cli._rest_client import add_options, client_of, not_of_java
 from connect.cli._table import table
-from connect.errors import ConfigError, ConnectError
+from connect.errors import ConfigError
 
 HELP = """\
 Show which versions a connector's configuration has had, who wrote each of them and when, and return to one.
@@ -85,16 +85,9 @@ def _version(args: argparse.Namespace) -> dict[str, Any]:
 
 def _ask(args: argparse.Namespace, method: str, *path: str, **query: str) -> dict[str, Any]:
     client = client_of(args)
-    try:
+    with not_of_java(client, "keeps no history", "Ask a worker of ours in the same group with --url."):
         found: dict[str, Any] = client.request(method, ("connectors", args.connector, "history", *path), query=query)
-        return found
-    except AnswerError as error:
-        if error.status == 404 and error.said.startswith("HTTP 404"):
-            raise ConnectError(
-                f"The worker at {client.address} keeps no history; it may be one of Kafka Connect's own."
-                " Ask a worker of ours in the same group with --url."
-            ) from error
-        raise
+    return found
 
 
 def _text(found: dict[str, Any]) -> str:

@@ -7,8 +7,7 @@ import sys
 
 from connect.cli._connectors import print_json
 from connect.cli._exit import FAILED, OK
-from connect.cli._rest_client import AnswerError, add_options, client_of
-from connect.errors import ConnectError
+from connect.cli._rest_client import add_options, client_of, not_of_java
 
 #: How long an answer takes beyond the time that the worker waits for records.
 _ANSWER_S = 10.0
@@ -46,15 +45,9 @@ def run(args: argparse.Namespace) -> int:
     query = {"records": str(args.records), "seconds": str(args.seconds)}
     if args.task is not None:
         query["task"] = str(args.task)
-    try:
+    instead = "`connect try` runs samples through the connector's configuration here."
+    with not_of_java(client, "shows no records", instead):
         answer = client.get("connectors", args.connector, "tap", **query)
-    except AnswerError as error:
-        if error.status == 404 and error.said.startswith("HTTP 404"):
-            raise ConnectError(
-                f"The worker at {client.address} shows no records; it may be one of Kafka Connect's own."
-                " `connect try` runs samples through the connector's configuration here."
-            ) from error
-        raise
     if args.json:
         print_json(answer)
         return OK if answer["records"] else FAILED
