@@ -111,11 +111,14 @@ class TimedRequests:
             await self._app(scope, receive, send)
             return
         began, status, route = time.monotonic(), 500, []  # type: float, int, list[str]
+        ended: float | None = None
 
         async def note(message: Message) -> None:
-            nonlocal status
+            nonlocal status, ended
             if message["type"] == "http.response.start":
                 status = message["status"]
+                if _is_stream(message):  # it lasts as long as its reader likes
+                    ended = time.monotonic()
             await send(message)
 
         try:
@@ -126,7 +129,11 @@ class TimedRequests:
                 method=scope["method"] if scope["method"] in _METHODS else "other",
                 route=route[-1] if route else "none",
                 status=str(status),
-            ).observe(time.monotonic() - began)
+            ).observe((ended or time.monotonic()) - began)
+
+
+def _is_stream(start: Message) -> bool:
+    return any(name == b"content-type" and value.startswith(b"text/event-stream") for name, value in start["headers"])
 
 
 _METHODS: Final = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}

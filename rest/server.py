@@ -25,6 +25,7 @@ from rest.connections import REQUEST_S, Connections, most_connections, watched
 from rest.edge import OnLoopback
 from rest.errors import error_answer
 from rest.security.certificates import listener_context, with_certificates
+from rest.ui.live import ENDING
 
 log = logging.getLogger("connect.rest")
 
@@ -202,7 +203,8 @@ class _Server(uvicorn.Server):
     def _protocol(self) -> asyncio.Protocol:
         """The protocol of one connection, created as uvicorn creates it."""
         make = cast("Callable[..., asyncio.Protocol]", self.config.http_protocol_class)
-        return make(config=self.config, server_state=self.server_state, app_state=self.lifespan.state)
+        state = {**self.lifespan.state, ENDING: self._ending}
+        return make(config=self.config, server_state=self.server_state, app_state=state)
 
 
 class _Framing:

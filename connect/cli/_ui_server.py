@@ -35,7 +35,13 @@ class OutsideCluster(Cluster):
 
 def serve(client: RestClient, listening: socket.socket) -> int:
     """Until Ctrl-C. Returns the exit code."""
-    config = uvicorn.Config(_app(client, listening), log_level="warning", lifespan="off", access_log=False)
+    config = uvicorn.Config(
+        _app(client, listening),
+        log_level="warning",
+        lifespan="off",
+        access_log=False,
+        timeout_graceful_shutdown=1,  # open pages do not keep the command
+    )
     asyncio.run(uvicorn.Server(config).serve(sockets=[listening]))
     return OK
 

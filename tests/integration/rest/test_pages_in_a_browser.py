@@ -259,11 +259,21 @@ def test_a_page_fits_a_phone_and_is_walked_by_keyboard(browser: Browser, worker:
     phone.close()
 
 
-def test_the_page_says_when_it_is_not_up_to_date(page: Page, worker: Worker) -> None:
+def test_the_page_says_when_its_worker_is_gone(page: Page, worker: Worker) -> None:
     page.goto(f"http://127.0.0.1:{worker.port}/ui")
-    page.route("**/ui", lambda route: route.abort())
+    expect(page.locator("#overview")).to_contain_text("Everything runs.")
+    worker.kill_tree()
     expect(page.locator("#live")).to_contain_text("Not up to date")
-    page.unroute("**/ui")
+
+
+def test_without_events_a_page_is_loaded_again_and_again(page: Page, worker: Worker) -> None:
+    page.route("**/ui/live?*", lambda route: route.fulfill(status=502))  # of a proxy that cannot do it
+    page.goto(f"http://127.0.0.1:{worker.port}/ui/connectors/orders")
+    assert worker.ask("PUT", "/connectors/orders/pause")[0] == 202
+    expect(page.locator("#state .state")).to_have_text("PAUSED")
+    page.route("**/ui/connectors/orders", lambda route: route.abort())
+    expect(page.locator("#live")).to_contain_text("Not up to date")
+    page.unroute("**/ui/connectors/orders")
     expect(page.locator("#live")).to_have_text("")
 
 

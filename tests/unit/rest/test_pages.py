@@ -5,6 +5,7 @@ import html
 import json
 import re
 from html.parser import HTMLParser
+from importlib.resources import files
 from urllib.parse import urlencode
 
 import pytest
@@ -18,6 +19,7 @@ from connect.pipeline.seen import Change, SeenHeader, SeenRecord
 from connect.storage import ConnectorStatus, State, TaskStatus
 from connect.storage.status import WaitNote
 from rest.ui.graph import graph
+from rest.ui.live import LIVE_PART
 from rest.ui.rendering import count
 from rest.ui.views import overview, row, rows
 
@@ -517,3 +519,9 @@ def test_a_refusal_keeps_no_other_from_it_and_is_said(client, herder, monkeypatc
     assert "Nothing is selected." in str(Text(selected(client, "pause").text))
     assert "Nothing is selected." in str(Text(selected(client, "explode", "orders").text))
     assert "Undo" not in str(Text(selected(client, "restart", "orders").text))
+
+
+def test_every_live_part_of_a_page_has_an_end_that_the_server_finds() -> None:
+    for template in (files("rest.ui") / "templates").iterdir():
+        text = template.read_text()
+        assert len(LIVE_PART.findall(text)) == text.count("data-live"), template.name

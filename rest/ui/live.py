@@ -1,0 +1,116 @@
+"""/ui/live: what changes on a page, as server-sent events, so that the page need not be loaded again.
+
+    GET /ui/live?page=/ui/connectors?sort=lag
+
+    event: parts
+    data: {"list": "<table ..."}
+
+    event: over
+    data: {"message": "The worker answered with HTTP 404."}
+
+The page is rendered again and again with the rights of its reader, and those of its live parts that have changed are
+sent, by their ids. `over` is the last event: the page cannot be shown any more. Each event is an object of JSON.
+
+https://html.spec.whatwg.org/multipage/server-sent-events.html
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import re
+import time
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, Final
+from urllib.parse import unquote
+
+from fastapi import APIRouter, Request, Response
+from starlette.responses import StreamingResponse
+from starlette.types import Message, Scope
+
+from rest.rules import SLASH
+from rest.ui.rendering import HEADERS, page
+
+router = APIRouter(include_in_schema=False)
+
+#: The name under which the server puts an `asyncio.Event` into the state of a request: it is set when the server ends.
+ENDING: Final = "ending"
+_EVERY_S: Final = 1.0
+#: With thousands of connectors a page takes its time: the next is rendered after so many times that.
+_SHARE: Final = 4.0
+#: After so long without a change a comment is sent: proxies close connections on which nothing moves.
+_QUIET_S: Final = 15.0
+#: A live part. Nothing that a connector says can look like its end: in templates every value is escaped.
+LIVE_PART: Final = re.compile(r'<div data-live id="([\w-]+)"[^>]*>(.*?)<!--/live--></div>', re.DOTALL)
+#: What is not a page with live parts, this among them.
+_NOT_PAGES: Final = ("/ui/live", "/ui/static/")
+#: What routers note in a scope about the request that it belongs to.
+_OF_THIS_REQUEST: Final = {"router", "endpoint", "path_params", "route", "fastapi_astack", "state"}
+
+
+@router.get("/live")
+async def live(request: Request) -> Response:
+    """The changes of a page, until its reader or the server goes."""
+    path, _, query = request.query_params.get("page", "").partition("?")
+    if not path.startswith("/ui") or path.startswith(_NOT_PAGES):
+        return page("error.html", status=400, title="Not shown", message="There is no such page.")
+    headers = {**HEADERS, "X-Accel-Buffering": "no"}
+    return StreamingResponse(_events(request, path, query), headers=headers, media_type="text/event-stream")
+
+
+async def _events(request: Request, path: str, query: str) -> AsyncIterator[str]:
+    ending: asyncio.Event = getattr(request.state, ENDING, None) or asyncio.Event()
+    sent: Mapping[str, str] = {}
+    spoke = time.monotonic()
+    while not ending.is_set():
+        began = time.monotonic()
+        status, text = await _rendered(request, path, query)
+        if status != 200:
+            yield _event("over", {"message": f"The worker answered with HTTP {status}."})
+            return
+        parts = dict(LIVE_PART.findall(text))
+        changed = {name: part for name, part in parts.items() if sent.get(name) != part}
+        sent = parts
+        now = time.monotonic()
+        if changed:
+            yield _event("parts", changed)
+            spoke = now
+        elif now - spoke > _QUIET_S:
+            yield ":\n\n"
+            spoke = now
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(ending.wait(), max(_EVERY_S, _SHARE * (now - began)))
+
+
+def _event(name: str, data: Mapping[str, Any]) -> str:
+    return f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n"
+
+
+async def _rendered(request: Request, path: str, query: str) -> tuple[int, str]:
+    """A page of this application as its reader would get it: HTTP status and text."""
+    status, body = 500, bytearray()
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: Message) -> None:
+        nonlocal status
+        if message["type"] == "http.response.start":
+            status = message["status"]
+        else:
+            body.extend(message.get("body", b""))
+
+    await request.app(_scope(request.scope, path, query), receive, send)
+    return status, body.decode()
+
+
+def _scope(scope: Scope, path: str, query: str) -> Scope:
+    parts = (unquote(part).replace("/", SLASH) for part in path.split("/"))
+    return {
+        **{key: value for key, value in scope.items() if key not in _OF_THIS_REQUEST},
+        "method": "GET",
+        "path": "/".join(parts),
+        "raw_path": path.encode(),
+        "query_string": query.encode(),
+    }
