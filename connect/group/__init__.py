@@ -11,6 +11,7 @@ from connect.group.wire import (
     WireError,
     can_be_told,
     decode_assignment,
+    decode_metadata,
     encode_metadata,
 )
 from connect.group.work import TaskId, Work
@@ -30,5 +31,6 @@ __all__ = [
     "assign",
     "can_be_told",
     "decode_assignment",
+    "decode_metadata",
     "encode_metadata",
 ]

@@ -26,6 +26,7 @@ from connect.group import (
 from connect.group.wire import NO_ERROR
 from connect.herder.measures import span_of
 from connect.herder.membership import Role, WorkListener
+from connect.herder.rebalance_history import KnownMembers, Led, LedRound, worker_id
 from connect.herder.rebalances import Rebalances
 from connect.kafka.group.membership import Membership
 from connect.peers import PeerClient
@@ -75,9 +76,10 @@ class GroupMember:
         self._owned = Work()
         self._role = Role()
         self._has_joined = False
-        self._rebalances = Rebalances(lambda: self._role, span_of(config))
+        self._rebalances = Rebalances(lambda: self._role, lambda: self._owned, span_of(config))
         self._memory = Memory()
-        self._led: tuple[int, Memory] | None = None
+        self._known = KnownMembers()
+        self._led: LedRound | None = None
         self._later: threading.Timer | None = None
         self._membership = Membership(raw, PROTOCOLS[config["connect.protocol"].lower()], self, now)
 
@@ -112,7 +114,7 @@ class GroupMember:
     def join(self, listener: WorkListener) -> None:
         """See `Membership.join`."""
         self._listener = listener
-        self._rebalances.began("start")
+        self._rebalances.began("start", "this worker started")
         self._membership.start()
 
     def leave(self, within: float) -> None:
@@ -123,12 +125,13 @@ class GroupMember:
 
     def rebalance(self, reason: str, cause: str = "configuration") -> None:
         """See `Membership.rebalance`."""
-        self._rebalances.asked(cause)
+        self._rebalances.asked(cause, reason)
         self._membership.request_rejoin(reason)
 
     # The callbacks, see `GroupCallbacks`.
 
     def metadata(self) -> Mapping[str, bytes]:
+        self._rebalances.joining()
         role = self._role
         current = Assignment(NO_ERROR, "", role.leader_url, self._config.state.offset, self._owned)
         loads = {task: load for task, load in self._listener.loads().items() if task in self._owned.tasks}
@@ -151,24 +154,33 @@ class GroupMember:
             complete_at=self._membership.complete_at(),
         )
         # It counts only once this round has come through.
-        self._led = (self._membership.generation, memory)
+        self._led = LedRound(memory, members, shares)
         return shares
 
     def joined(self, generation: int, member_id: str, protocol: str, assignment: bytes) -> None:
-        try:
-            self._follow(generation, member_id, protocol, assignment)
-        finally:
-            self._rebalances.ended()
-
-    def _follow(self, generation: int, member_id: str, protocol: str, assignment: bytes) -> None:
         mine = decode_assignment(assignment)
         leads = mine.leader == member_id
+        round_led, self._led = self._led if leads else None, None
         before = self._role
         same = before.leader == leads and before.generation + 1 == generation
         self._role = Role(leads, mine.leader_url, protocol, generation, before.since if same else generation)
         self._has_joined = True
-        self._memory = self._led[1] if leads and self._led is not None else Memory()
-        self._led = None
+        self._memory = Memory() if round_led is None else round_led.memory
+        try:
+            self._follow(generation, protocol, mine, leads=leads)
+        finally:
+            self._rebalances.ended(mine.leader, self._compared(round_led, mine))
+
+    def _compared(self, round_led: LedRound | None, mine: Assignment) -> Led | None:
+        """What this worker knows as the leader, by the members of the generation before."""
+        before = self._known
+        if round_led is None:
+            self._known = KnownMembers({mine.leader: worker_id(mine.leader_url)})
+            return None
+        self._known = round_led.known()
+        return round_led.compared_with(before)
+
+    def _follow(self, generation: int, protocol: str, mine: Assignment, *, leads: bool) -> None:
         log.info(
             "generation %d of the group (%s%s): %d new, %d to give back",
             generation,
@@ -200,9 +212,10 @@ class GroupMember:
             self._give_up(self._owned)
 
     def lost(self, reason: str) -> None:
-        self._rebalances.began("lost")
+        self._rebalances.began("lost", reason)
         log.warning("out of the group: %s; all work is stopped", reason)
         self._memory = Memory()
+        self._known = KnownMembers()
         self._role = Role()
         self._give_up(self._owned)
 

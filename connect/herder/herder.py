@@ -15,6 +15,7 @@ from typing import Protocol, TypeVar
 from connect.herder.dead_letters import DeadLetters
 from connect.herder.lag import ConnectorLag
 from connect.herder.model import Change, ConnectorInfo, ConnectorState, Health, OffsetEntry, TargetState
+from connect.herder.rebalance_history import Rebalance
 from connect.herder.taps import Tapping
 from connect.herder.worker_metrics import WorkerMetrics
 from connect.pipeline.findings import KeyDefinition, Validation
@@ -82,6 +83,9 @@ class Herder(Protocol):
 
     def metrics(self) -> WorkerMetrics:
         """Metrics of this worker and of the tasks that it runs."""
+
+    def rebalances(self) -> list[Rebalance]:
+        """The last rebalances of its group, newest first, as this worker saw them. None where it has no group."""
 
     def lag(self, name: str) -> Future[ConnectorLag]:
         """A sink's lag, asked of the brokers. NotFoundError; BadRequestError for a source."""

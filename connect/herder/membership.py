@@ -53,7 +53,7 @@ class Membership(Protocol):
 
     Attributes:
         shared: whether there may be other workers, which own what this one does not, and are asked over REST.
-        measured: its own metrics.
+        measured: its own metrics, and the rebalances that it took part in.
         peers: asks other workers.
     """
 

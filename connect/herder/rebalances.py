@@ -1,13 +1,16 @@
-"""How often the group was rebalanced, how long that took, and why."""
+"""How often the group was rebalanced, how long that took, and why; and the last of them, one by one."""
 
 from __future__ import annotations
 
 import math
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
+from connect.group import Work
+from connect.herder.rebalance_history import KEPT, Led, Moved, Rebalance, worker_id
 from connect.herder.task_figures import Figures
 from connect.telemetry.metrics import Registry, Sample
 from connect.telemetry.windows import SPAN, Span, Window
@@ -30,52 +33,112 @@ class Place(Protocol):
     def generation(self) -> int: ...
 
 
+class _Why(NamedTuple):
+    """A cause, and the reason in words."""
+
+    cause: str
+    reason: str = ""
+
+
+_ANOTHER: Final = _Why("member")
+
+
 class Rebalances:
-    """The rebalances of this worker's group. Safe to use from many threads.
+    """The rebalances of this worker's group. Safe to use from many threads. The order of calls:
+
+        began -> joining -> (joining)* -> ended -> began ...; asked at any time
 
     Args:
         role: this worker's current role in the group.
+        owned: what it owns at this moment.
         span: the window of averages and extremes.
-        clock: monotonic, in seconds.
+        clock, wall: monotonic, and since the epoch; both in seconds.
     """
 
     def __init__(
-        self, role: Callable[[], Place], span: Span = SPAN, clock: Callable[[], float] = time.monotonic
+        self,
+        role: Callable[[], Place],
+        owned: Callable[[], Work],
+        span: Span = SPAN,
+        clock: Callable[[], float] = time.monotonic,
+        wall: Callable[[], float] = time.time,
     ) -> None:
         self._role = role
+        self._owned = owned
         self._registry = Registry()
-        self._clock = clock
+        self._clock, self._wall = clock, wall
         self._lock = threading.Lock()
         self._milliseconds = Window(span, clock)
         self._completed = 0
-        self._asked: str | None = None
-        self._cause = "member"
+        self._asked: _Why | None = None
+        self._why = _ANOTHER
         self._began: float | None = None
+        self._had = Work()  # after the last one; it changes only between `began` and `ended`
         self._ended: float | None = None
+        self._recent: deque[Rebalance] = deque(maxlen=KEPT)
 
-    def asked(self, cause: str) -> None:
+    def asked(self, cause: str, reason: str = "") -> None:
         """This worker requests a rebalance; the first cause counts until it begins."""
         with self._lock:
-            self._asked = self._asked or cause
+            self._asked = self._asked or _Why(cause, reason)
 
-    def began(self, cause: str = "member") -> None:
-        """A rebalance begins. Its cause is the one that was requested, else this."""
+    def began(self, cause: str = "member", reason: str = "") -> None:
+        """A rebalance begins. Its cause is the one that was requested, else this.
+
+        One that has begun is not over before the worker has an assignment, even if it is lost meanwhile.
+        """
         with self._lock:
             if self._began is None:
                 self._began = self._clock()
-                self._cause = self._asked or cause
+                self._why = self._asked or _Why(cause, reason)
                 self._asked = None
 
-    def ended(self) -> None:
-        """The worker has its assignment."""
+    def joining(self) -> None:
+        """The worker tells the group what it has and knows. What it has requested by now is served by this rebalance,
+        and must not pass for the cause of a later one.
+        """
         with self._lock:
-            now, cause = self._clock(), self._cause
+            if self._asked is not None and self._why == _ANOTHER:
+                self._why = self._asked
+            self._asked = None
+
+    def ended(self, leader_member: str, led: Led | None = None) -> None:
+        """The worker has its assignment, and has stopped what it gave up.
+
+        Args:
+            leader_member: the leader's id in the group.
+            led: what this worker knows as the leader.
+        """
+        role = self._role()
+        with self._lock:
+            now, why = self._clock(), self._why
             seconds = 0.0 if self._began is None else now - self._began
-            self._began, self._cause, self._ended = None, "member", now
+            had, self._had = self._had, self._owned()
+            self._began, self._why, self._ended = None, _ANOTHER, now
             self._completed += 1
             self._milliseconds.record(seconds * 1000)
-        self._registry.counter("connect_rebalances_total", cause=cause).add()
-        self._registry.histogram("connect_rebalance_seconds", cause=cause).observe(seconds)
+            ended = int(self._wall() * 1000)
+            self._recent.append(
+                Rebalance(
+                    generation=role.generation,
+                    leader=worker_id(role.leader_url),
+                    leader_member=leader_member,
+                    began=ended - int(seconds * 1000),
+                    ended=ended,
+                    cause=why.cause,
+                    reason=why.reason,
+                    assigned=Moved.of(self._had - had),
+                    revoked=Moved.of(had - self._had),
+                    led=led,
+                )
+            )
+        self._registry.counter("connect_rebalances_total", cause=why.cause).add()
+        self._registry.histogram("connect_rebalance_seconds", cause=why.cause).observe(seconds)
+
+    def recent(self) -> list[Rebalance]:
+        """The last two hundred, newest first."""
+        with self._lock:
+            return list(reversed(self._recent))
 
     # What a worker measures besides: see `connect.herder.worker_metrics.MoreFigures`.
 

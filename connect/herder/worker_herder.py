@@ -30,6 +30,7 @@ from connect.herder.offset_stores import exactly_once
 from connect.herder.peer_requests import PeerRequests
 from connect.herder.pool import Pool
 from connect.herder.pool_states import PoolStates
+from connect.herder.rebalance_history import Rebalance
 from connect.herder.taps import Tapping
 from connect.herder.views import connector_info, connector_state, connector_type, heard
 from connect.herder.worker import Worker
@@ -177,6 +178,9 @@ class WorkerHerder:
 
     def metrics(self) -> WorkerMetrics:
         return self._metrics
+
+    def rebalances(self) -> list[Rebalance]:
+        return [one for group in self._pool.member.measured for one in group.recent()]
 
     def lag(self, name: str) -> Future[ConnectorLag]:
         config = self._pool.config(name)

@@ -1,16 +1,20 @@
 """What a member owns, from what the group tells it."""
 
+import time
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from connect.group import Assignment, TaskId, Work
+from connect.group import Assignment, Delays, Metadata, TaskId, Work, encode_metadata
 from connect.group.wire import EAGER, NO_ERROR, decode_metadata, encode_assignment
 from connect.herder.group_member import GroupMember
+from connect.herder.rebalance_history import Moved, Rebalance
 from connect.peers import PeerClient
 from connect.settings.worker_keys import DISTRIBUTED
+from connect.worker.lease import now
 
+DELAY_S = Delays().lost
 TOPICS = ("config.storage.topic", "offset.storage.topic", "status.storage.topic", "key.converter", "value.converter")
 
 A, B = Work.of(["a"], [("a", 0)]), Work.of(["b"], [("b", 0)])
@@ -23,7 +27,11 @@ class Worker:
         self.stopped: list[tuple[Work, Work]] = []
         self.started: list[tuple[Work, Work]] = []
         raw = {"group.id": "g", "bootstrap.servers": "127.0.0.1:9", **dict.fromkeys(TOPICS, "t")}
-        config: Any = SimpleNamespace(state=SimpleNamespace(offset=3))
+        self.connectors: dict[str, int] = {}
+        state = SimpleNamespace(
+            offset=3, connectors=self.connectors, task_ids=lambda name: range(self.connectors[name])
+        )
+        config: Any = SimpleNamespace(state=state)
         self.member = GroupMember(
             raw,
             DISTRIBUTED.parse(raw),
@@ -49,6 +57,18 @@ class Worker:
     def joined(self, protocol: str, new: Work, revoked: Work | None = None) -> None:
         assignment = Assignment(NO_ERROR, "leader", "http://l:1/", 3, new, revoked or Work())
         self.member.joined(1, "me", protocol, encode_assignment(assignment, protocol))
+
+    def leads(self, generation: int, **others: Work) -> Rebalance:
+        """Lead a round with these members and what they own, at http://member:1/. Returns what is remembered of it."""
+        protocol, mine = "sessioned", self.member.metadata()["sessioned"]
+        members = [("me", mine)]
+        for name, owned in others.items():
+            current = Assignment(NO_ERROR, "", "http://w:1/", 3, owned) if owned else None
+            url = f"http://{name.partition('_')[0]}:1/"
+            members.append((name, encode_metadata(Metadata(url, 3, current), protocol)))
+        shares = self.member.assign(protocol, "me", members)
+        self.member.joined(generation, "me", protocol, shares["me"])
+        return self.member.measured[0].recent()[0]
 
 
 @pytest.fixture
@@ -89,3 +109,64 @@ def test_who_is_out_of_the_group_owns_nothing(worker: Worker) -> None:
     worker.member.lost("no word")
     assert worker.stopped == [(A, Work())]
     assert worker.member.role.generation == -1
+
+
+# What the leader knows.
+
+
+def test_the_leader_knows_who_joined_and_who_left(worker: Worker) -> None:
+    worker.connectors |= {"a": 1, "b": 1}
+    assert worker.leads(1).led is not None
+    both = worker.leads(2, v_1=Work())
+    assert both.led is not None
+    assert (both.led.members, both.led.joined, both.led.left) == (["v:1", "w:1"], ["v:1"], [])
+    again = worker.leads(3, v_2=Work())  # a worker has a new id in the group each time it joins
+    assert again.led is not None
+    assert (again.led.joined, again.led.left) == (["v:1"], ["v:1"])
+    gone = worker.leads(4)
+    assert gone.led is not None
+    assert (gone.led.members, gone.led.joined, gone.led.left) == (["w:1"], [], ["v:1"])
+
+
+def test_the_leader_knows_what_was_assigned_to_whom_and_what_waits(
+    worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker.member._membership, "complete_at", now)
+    worker.connectors |= {"a": 1, "b": 1}
+    first = worker.leads(1)
+    assert first.led is not None
+    assert first.assigned == first.led.assigned["w:1"] == Moved.of(A | B)
+    # A second worker joins: half is given back, and assigned to it in the next round.
+    back = worker.leads(2, v_1=Work())
+    assert back.led is not None
+    assert back.revoked == back.led.revoked["w:1"]
+    moved = Work.of(back.revoked.first_connectors, back.revoked.first_tasks)
+    assert len(moved) == 2
+    to = worker.leads(3, v_1=Work())
+    assert to.led is not None
+    assert to.led.assigned == {"v:1": Moved.of(moved)}
+    assert not to.led.waiting
+    # It vanishes, and what it had waits for it.
+    gone = worker.leads(4)
+    assert gone.led is not None
+    (waiting,) = gone.led.waiting
+    assert (waiting.worker, waiting.work) == ("v:1", Moved.of(moved))
+    assert waiting.until == pytest.approx((time.time() + DELAY_S) * 1000, abs=2_000)
+
+
+def test_a_new_leader_knows_that_the_former_one_left_and_nobody_who_joined(worker: Worker) -> None:
+    worker.joined("sessioned", A)  # member "leader" at http://l:1/ leads
+    assert worker.member.measured[0].recent()[0].led is None
+    found = worker.leads(2, v_1=Work())
+    assert found.led is not None
+    assert (found.led.members, found.led.joined, found.led.left) == (["v:1", "w:1"], [], ["l:1"])
+    assert found.leader == "w:1"
+
+
+def test_who_was_out_of_the_group_compares_with_nothing(worker: Worker) -> None:
+    worker.leads(1, v_1=Work())
+    worker.member.lost("no word")
+    found = worker.leads(5, u_1=Work())
+    assert (found.cause, found.reason) == ("lost", "no word")
+    assert found.led is not None
+    assert (found.led.joined, found.led.left) == ([], [])

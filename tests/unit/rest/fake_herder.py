@@ -9,6 +9,7 @@ from connect.herder.lag import ConnectorLag, PartitionLag
 from connect.herder.lag_status import LagStatus
 from connect.herder.last_hour import LastHour
 from connect.herder.model import Change, ConnectorInfo, ConnectorState, Health, OffsetEntry, TargetState
+from connect.herder.rebalance_history import Rebalance
 from connect.herder.taps import TappedRecord, Tapping
 from connect.herder.worker_metrics import ConnectorMetrics
 from connect.pipeline.findings import KeyDefinition, Validation
@@ -62,6 +63,7 @@ class FakeHerder:
         self.state = Health("healthy", "fine")
         self.measured = FakeMetrics()
         self.letters: Any = None
+        self.rebalanced: list[Rebalance] = []
         self.leader: str | None = None
 
     def kafka_cluster_id(self) -> str | None:
@@ -97,6 +99,9 @@ class FakeHerder:
 
     def metrics(self) -> FakeMetrics:
         return self.measured
+
+    def rebalances(self) -> list[Rebalance]:
+        return list(self.rebalanced)
 
     def lag(self, name: str) -> Future[ConnectorLag]:
         self.info(name)
