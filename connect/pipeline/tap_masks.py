@@ -2,7 +2,7 @@
 
 A converter's bytes have no fields. Bytes that are JSON are masked as JSON. Other text is shown unless it holds such a
 name, as that of StringConverter may: `Struct{password=...}`. Of all others only the size is shown. Without patterns
-everything is shown.
+everything is shown but the secrets of the configuration.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class FieldMasks:
 
     def _text(self, text: str) -> dict[str, Any]:
         if self._names is None:
-            return {"text": _cut(text)}
+            return {"text": _cut(redactor.hide(text))}
         try:
             parsed = msgspec.json.decode(text)
         except msgspec.DecodeError:

@@ -38,7 +38,7 @@ from connect.settings.subscription import subscription
 from connect.settings.worker_keys import RunOptions, TapOptions
 from connect.telemetry.metrics import Registry
 from connect.telemetry.outages import outages
-from connect.telemetry.redaction import Redactor
+from connect.telemetry.redaction import redactor
 from connect.worker import guard, messages
 from connect.worker.channel import Channel, cut
 from connect.worker.control import Control, SourceContext
@@ -69,7 +69,6 @@ def main(spec: bytes, end: socket.socket) -> None:
 
     task = msgspec.msgpack.decode(spec, type=messages.TaskSpec)
     channel = Channel(end)
-    redactor = Redactor()
     redactor.remember(task.secrets)
     send_logs(channel, redactor, task.log_level, task.log_levels)
     outages.leave_telling()  # the worker tells them, whatever number of its tasks meets one

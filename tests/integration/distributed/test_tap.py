@@ -156,3 +156,24 @@ def test_a_pool_may_show_no_records(pool: Pool, name: str, new_topic: Any) -> No
     pool.until(lambda: worker.runs(name, 1), "it runs")
     answer = worker.ask("GET", f"/connectors/{name}/tap")
     assert (answer.status, answer.body["message"]) == (403, "This worker shows no records: tap.enabled is false.")
+
+
+@pytest.mark.promise("P8")
+def test_values_of_config_providers_are_not_shown_whatever_is_masked(
+    pool: Pool, name: str, new_topic: Any, tmp_path: Path
+) -> None:
+    new_topic(name=name)
+    secrets = tmp_path / "secrets.properties"
+    secrets.write_text("word=w0rd-51x\n")
+    (worker,) = pool.start(
+        1,
+        config_providers="file",
+        config_providers_file_class="org.apache.kafka.common.config.provider.FileConfigProvider",
+        tap_mask_fields="",
+    )
+    worker.create(name, {**orders(name, 1), "transforms.mark.static.value": f"${{file:{secrets}:word}}"})
+    pool.until(lambda: worker.runs(name, 1), "it runs")
+    (one,) = tap(worker, name, "?records=1&seconds=20")["records"]
+    assert one["record"]["verdict"] == "kept"
+    assert "w0rd-51x" not in json.dumps(one)
+    assert json.loads(one["record"]["after"]["value"]["text"])["payload"]["session_token"] == "[hidden]"
