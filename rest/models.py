@@ -46,6 +46,20 @@ class TaskId(msgspec.Struct):
     """A task by its connector and number."""
 
     connector: str
+class CallerRights(msgspec.Struct):
+    """GET /rights: what the caller may do.
+
+    Attributes:
+        user: as roles name them; None without logins.
+        role: the highest for the connector that was asked about, else for all connectors; None for no role.
+        somewhere: the highest for any connector.
+    """
+
+    user: str | None
+    role: str | None
+    somewhere: str | None
+
+
     task: int
 
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import Annotated
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Query, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from connect import __version__
 from connect.herder.model import Health
 from rest.api import Answer, Api, ApiDep, describe, json_answer
 from rest.errors import error_answer
-from rest.models import HealthInfo, ServerInfo
+from rest.models import CallerRights, HealthInfo, ServerInfo
+from rest.security.roles import Role
 
 #: The release of Kafka Connect whose interface this is: clients look at it to know what they may ask.
 CONNECT_VERSION = "4.3.1"
@@ -29,6 +31,19 @@ async def server_info(api: ApiDep) -> Response:
     """Which worker this is."""
     cluster_id = await asyncio.to_thread(api.herder.kafka_cluster_id)
     return json_answer(ServerInfo(CONNECT_VERSION, f"connect-runtime-{__version__}", cluster_id))
+
+
+@router.get("/rights", **describe(CallerRights))
+async def rights(
+    api: ApiDep, connector: Annotated[str | None, Query(description="For this one; else for all.")] = None
+) -> Response:
+    """What the caller may do: the role for a connector, whether it exists or not, or for all connectors."""
+    access = api.access
+    return json_answer(CallerRights(access.author(), _named(access.role(connector)), _named(access.role_somewhere())))
+
+
+def _named(role: Role | None) -> str | None:
+    return None if role is None else str(role)
 
 
 @router.get("/health", **describe(HealthInfo, success="It works.", also=_NO_HEALTH))

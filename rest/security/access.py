@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -56,6 +56,14 @@ class Access:
         """Whether the caller has a role for a connector."""
         return True
 
+    def role(self, connector: str | None) -> Role | None:
+        """The caller's highest role for a connector, or for all of them; None for no role."""
+        return Role.ADMIN
+
+    def role_somewhere(self) -> Role | None:
+        """The caller's highest role for any connector."""
+        return Role.ADMIN
+
     def sees_all(self) -> bool:
         """Whether the caller may see all connectors, so also what the worker is doing."""
         return True
@@ -94,6 +102,15 @@ class CallersAccess(Access):
     def may(self, role: Role, connector: str) -> bool:
         return CALLER.get().rights.may(role, connector)
 
+    def role(self, connector: str | None) -> Role | None:
+        rights = CALLER.get().rights
+        if connector is None:
+            return _highest(rights.may_everywhere)
+        return _highest(lambda role: rights.may(role, connector))
+
+    def role_somewhere(self) -> Role | None:
+        return _highest(CALLER.get().rights.may_somewhere)
+
     def sees_all(self) -> bool:
         return CALLER.get().rights.may_everywhere(Role.VIEWER)
 
@@ -112,6 +129,10 @@ class CallersAccess(Access):
     def vouch(self, method: str, target: str, body: bytes) -> dict[str, str]:
         sign = CALLER.get().vouch
         return {} if sign is None else sign(method, target, body)
+
+
+def _highest(may: Callable[[Role], bool]) -> Role | None:
+    return max((role for role in Role if may(role)), default=None)
 
 
 def refusal(identity: Identity | None, need: Need) -> str:

@@ -50,6 +50,8 @@ class Need:
 
 _RULES: Final[list[tuple[str, str, Role, Where]]] = [
     ("GET", r"/|/health|/health/(?:live|ready)|/docs|/openapi\.json", Role.VIEWER, "somewhere"),
+    # What the caller may do; of connectors it names none but the one that was asked about.
+    ("GET", r"/rights", Role.VIEWER, "somewhere"),
     # The pages ask the interface, which looks again at what exactly they ask.
     ("GET|POST", r"/ui(?:/.*)?", Role.VIEWER, "somewhere"),
     # Its labels name connectors.

@@ -13,6 +13,8 @@ from starlette.types import ASGIApp, Message, Scope
 
 #: What of a browser's request says who asks. The rest is about a page, not about what the page asks for.
 _IDENTITY: Final = (b"authorization", b"host", b"cookie", b"forwarded")
+#: Each holds those before it.
+ROLES: Final = ("viewer", "operator", "editor", "admin")
 _PREFIX: Final = b"x-forwarded-"
 
 
@@ -35,6 +37,26 @@ class Answer:
         return str(said or f"The worker answered with HTTP {self.status}.")
 
 
+@dataclass(frozen=True, slots=True)
+class Rights:
+    """What the page's reader may do, for a connector or for all of them.
+
+    Attributes:
+        user: None without logins.
+        role: of `ROLES`; None for no role.
+        somewhere: the highest for any connector.
+    """
+
+    user: str | None
+    role: str | None
+    somewhere: str | None
+
+    def may(self, role: str, *, somewhere: bool = False) -> bool:
+        """Whether they have this role, or a higher one."""
+        has = self.somewhere if somewhere else self.role
+        return has is not None and ROLES.index(has) >= ROLES.index(role)
+
+
 class Cluster(ABC):
     """Sends requests to the REST interface with the rights of the page's reader. Called in the server's event loop."""
 
@@ -49,6 +71,14 @@ class Cluster(ABC):
     async def metrics(self) -> Answer:
         """Only the metrics of all connectors; of Java workers nothing."""
         return await self.ask("GET", "connectors", expand="metrics")
+
+    async def rights(self, connector: str | None = None) -> Rights:
+        """What the page's reader may do with a connector, or with all of them."""
+        asked = {} if connector is None else {"connector": connector}
+        answer = await self.ask("GET", "rights", **asked)
+        if answer.refused:  # workers that know no roles
+            return Rights(None, ROLES[-1], ROLES[-1])
+        return Rights(answer.body["user"], answer.body["role"], answer.body["somewhere"])
 
     async def validate(self, config: Mapping[str, Any]) -> Answer:
         """The cluster's validation of a connector's configuration, key by key."""

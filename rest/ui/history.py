@@ -41,4 +41,5 @@ async def _shown(request: Request, name: str, version: str, said: str = "", stat
     answer = await cluster_of(request).ask("GET", "connectors", name, "history", version, **since)
     if answer.refused:
         return refused(answer)
-    return page("version.html", status=status, name=name, version=answer.body, said=said)
+    rights = await cluster_of(request).rights(name)
+    return page("version.html", status=status, name=name, version=answer.body, said=said, rights=rights)

@@ -77,7 +77,8 @@ async def _one(
     answer = await cluster_of(request).ask("GET", "connectors", name, "dlq", partition, offset)
     if answer.refused:
         return refused(answer)
-    return page("letter.html", status=status, name=name, letter=answer.body, said=said, value=value)
+    rights = await cluster_of(request).rights(name)
+    return page("letter.html", status=status, name=name, letter=answer.body, said=said, value=value, rights=rights)
 
 
 async def _shown(request: Request, name: str, said: str = "", status: int = 200) -> Response:
@@ -93,6 +94,7 @@ async def _shown(request: Request, name: str, said: str = "", status: int = 200)
     return page(
         "letters.html",
         status=status,
+        rights=await cluster.rights(name),
         name=name,
         groups=groups.body["groups"],
         topic=groups.body["topic"],

@@ -135,7 +135,7 @@ def test_every_operation_has_been_thought_of(herder) -> None:
     plain: dict[str, list[str]] = {method: [] for method in ("GET", "PUT", "POST", "PATCH", "DELETE")}
     for method, path, _, _ in REQUESTS:
         plain.get(method, []).append(path.partition("?")[0].rstrip("/") or "/")
-    plain["GET"] += ["/health", "/health/live", "/health/ready", "/docs", "/metrics", "/admin/loggers/x"]
+    plain["GET"] += ["/health", "/health/live", "/health/ready", "/rights", "/docs", "/metrics", "/admin/loggers/x"]
     plain["POST"] += ["/connectors/a1/tasks"]
     plain["PUT"] += ["/connectors/a1/fence"]
     rules: Any = create_app(herder, Plugins.discover(), STANDALONE.parse(LEAST), LEAST)
