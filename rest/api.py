@@ -20,6 +20,7 @@ from rest.internal_requests import InternalRequests
 from rest.masking import Masks
 from rest.rules import SLASH
 from rest.security.access import Access
+from rest.security.recent_audit import RecentAudit
 
 #: As in Kafka Connect.
 REQUEST_TIMEOUT_S = 90.0
@@ -41,6 +42,7 @@ class Api:
         access: what the caller may do and see.
         internal: handles requests of other workers; None in standalone mode.
         timeout: of a request, in seconds.
+        audit: the newest lines of the audit log; None where there is none.
     """
 
     herder: Herder
@@ -50,6 +52,7 @@ class Api:
     access: Access
     internal: InternalRequests | None = None
     timeout: float = REQUEST_TIMEOUT_S
+    audit: RecentAudit | None = None
 
     async def result(self, asked: Future[T]) -> T:
         """The herder's result. ApiError when it takes too long: the operation continues without the caller."""

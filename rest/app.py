@@ -23,6 +23,7 @@ from connect.settings.raw import comma_separated
 from connect.settings.rest_security_keys import RestSecurityOptions
 from connect.settings.worker_keys import RestOptions
 from rest import (
+    audit,
     connectors,
     dlq,
     errors,
@@ -33,6 +34,7 @@ from rest import (
     offsets,
     openapi,
     plugins,
+    rebalances,
     root,
     states,
     tap,
@@ -91,8 +93,10 @@ def create_app(
     access = Access() if guard is None else guard.access
     options = RestOptions.parse(config)
     masks = Masks(herder, enabled=options.masks_secrets, access=access)
+    recent = None if guard is None else guard.audit
     client = PeerClient() if requests_of_workers is None else requests_of_workers.peers
-    api = Api(herder, known, masks, Forwarding(herder, access, client), access, requests_of_workers, timeout)
+    forwarding = Forwarding(herder, access, client)
+    api = Api(herder, known, masks, forwarding, access, requests_of_workers, timeout, recent)
     app = _new_app(api)
     metrics_page = MetricsOptions.parse(config).prometheus
     routers = _routers(parts, workers=requests_of_workers is not None, metrics_page=metrics_page)
@@ -146,6 +150,8 @@ def _routers(parts: frozenset[Part], *, workers: bool, metrics_page: bool) -> li
             timeseries.router,
             plugins.router,
             dlq.router,
+            rebalances.router,
+            audit.router,
         ]
     if "connectors" in parts and workers:
         found += [internal.router]

@@ -25,3 +25,11 @@ def whole(name: str, text: str | None) -> int | None:
     if not text.isascii() or not text.isdigit() or len(text) > _LONGEST:
         raise ApiError(400, f"{name} is a whole number.")
     return int(text)
+
+
+def up_to(most: int, name: str, text: str) -> int:
+    """The number that a parameter gives, from 1 to this. Raises ApiError 400."""
+    number = whole(name, text)
+    if not 1 <= number <= most:
+        raise ApiError(400, f"{name} is a number from 1 to {most}.")
+    return number

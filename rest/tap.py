@@ -16,9 +16,8 @@ from connect.herder.taps import Tapping
 from connect.peers import PeerError
 from rest.api import Api, ApiDep, ConnectorName, Forward, describe, flag, json_answer
 from rest.elsewhere import answer_of, others_of
-from rest.errors import ApiError
 from rest.models import TapAnswer, TappedRecordInfo, Untapped
-from rest.numbers import whole
+from rest.numbers import up_to, whole
 
 router = APIRouter(prefix="/connectors/{connector}/tap", tags=["connectors"])
 
@@ -54,8 +53,8 @@ async def tap(
 
     Nothing is moved or repeated. The answer comes when there are enough records, or when the time is over.
     """
-    wanted = _limited("records", records, _MOST_RECORDS)
-    patience = _limited("seconds", seconds, _MOST_SECONDS)
+    wanted = up_to(_MOST_RECORDS, "records", records)
+    patience = up_to(_MOST_SECONDS, "seconds", seconds)
     tapping = api.herder.tap(connector, whole("task", task), wanted, patience)
     here = asyncio.ensure_future(_full(tapping, patience))
     query = f"records={wanted}&seconds={patience}" + ("" if task is None else f"&task={task}")
@@ -93,13 +92,6 @@ def _answer(api: Api, tapping: Tapping, peers: Collection[asyncio.Future[TapAnsw
             asked.cancel()  # there are enough
     found.sort(key=lambda one: one.at)
     return TapAnswer(found[:wanted], untapped)
-
-
-def _limited(name: str, text: str, most: int) -> int:
-    number = whole(name, text)
-    if not 1 <= number <= most:
-        raise ApiError(400, f"{name} is a number from 1 to {most}.")
-    return number
 
 
 async def _ask(api: Api, request: Request, worker: str, path: str, seconds: float) -> TapAnswer:

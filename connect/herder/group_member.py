@@ -114,7 +114,7 @@ class GroupMember:
     def join(self, listener: WorkListener) -> None:
         """See `Membership.join`."""
         self._listener = listener
-        self._rebalances.began("start", "this worker started")
+        self._rebalances.began("start")
         self._membership.start()
 
     def leave(self, within: float) -> None:

@@ -56,6 +56,10 @@ _RULES: Final[list[tuple[str, str, Role, Where]]] = [
     ("GET|POST", r"/ui(?:/.*)?", Role.VIEWER, "somewhere"),
     # Its labels name connectors.
     ("GET", r"/metrics", Role.VIEWER, "everywhere"),
+    # It names workers and connectors, and tells how much runs where: each entry is about the whole pool.
+    ("GET", r"/cluster/rebalances", Role.VIEWER, "everywhere"),
+    # Who did what, and what they were refused, is for those who gave the rights.
+    ("GET", r"/cluster/audit", Role.ADMIN, "everywhere"),
     ("GET", r"/connectors", Role.VIEWER, "somewhere"),
     ("POST", r"/connectors", Role.EDITOR, "somewhere"),
     (

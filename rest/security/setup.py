@@ -27,6 +27,7 @@ from rest.security.authentication import Authentication
 from rest.security.certificates import CertificateNames, Rule, client_auth, parse_rules
 from rest.security.files import WatchedFile
 from rest.security.forwarded import Vouching
+from rest.security.recent_audit import RecentAudit
 from rest.security.roles import Roles, parse_roles
 from rest.security.tokens import Tokens, parse_tokens
 from rest.security.users import Users, parse_users
@@ -50,7 +51,7 @@ class Guard:
 
     authentication: Authentication | None
     roles: WatchedFile[Roles] | None
-    audit: AuditLog
+    audit: RecentAudit
     open_paths: frozenset[str]
 
     @property
@@ -107,7 +108,7 @@ def open_guard(config: Config, raw: Mapping[str, str], wrong: Callable[[ConfigEr
     return Guard(
         authentication,
         _opened(partial(roles, options.roles_file), wrong) if methods and options.roles_file else None,
-        _opened(audit, wrong) or AuditLogger(),
+        RecentAudit(_opened(audit, wrong) or AuditLogger()),
         options.open_paths,
     )
 

@@ -110,6 +110,7 @@ REQUESTS = [
     ("DELETE", "/connectors/a1", None, "editor"),
     ("GET", "/admin/loggers", None, "admin"),
     ("PUT", "/admin/loggers/connect.x", {"level": "DEBUG"}, "admin"),
+    ("GET", "/cluster/audit", None, "admin"),
     ("GET", "/no/such/path", None, "admin"),
 ]
 USERS = {"viewer": "vera", "operator": "otto", "editor": "edna", "admin": "ada"}
@@ -136,6 +137,7 @@ def test_every_operation_has_been_thought_of(herder) -> None:
     for method, path, _, _ in REQUESTS:
         plain.get(method, []).append(path.partition("?")[0].rstrip("/") or "/")
     plain["GET"] += ["/health", "/health/live", "/health/ready", "/rights", "/docs", "/metrics", "/admin/loggers/x"]
+    plain["GET"] += ["/cluster/rebalances"]
     plain["POST"] += ["/connectors/a1/tasks"]
     plain["PUT"] += ["/connectors/a1/fence"]
     rules: Any = create_app(herder, Plugins.discover(), STANDALONE.parse(LEAST), LEAST)
