@@ -612,7 +612,7 @@ class ConfigKey(msgspec.Struct):
 
     @classmethod
     def of(cls, found: KeyDefinition) -> ConfigKey:
-        values = {name: value for name, value in asdict(found).items() if name != "order"}
+        values = {name: value for name, value in asdict(found).items() if name not in {"order", "listed"}}
         return cls(**values, order_in_group=found.order)
 
 
@@ -666,6 +666,21 @@ class ConfigInfos(msgspec.Struct, omit_defaults=True):
         errors = sum(len(info.value.errors) for info in configs.values())
         warnings = [ConfigWarning(key, message) for key, message in found.warnings]
         return cls(found.connector_class, errors, list(dict.fromkeys(groups)), list(configs.values()), warnings)
+
+
+class ListedKeys(msgspec.Struct):
+    """The keys of a plug-in of which values can be listed."""
+
+    keys: list[str]
+
+
+class KeyChoices(msgspec.Struct):
+    """The values that a key could have now: the first thousand. The message says why there are none."""
+
+    key: str
+    values: list[str]
+    truncated: bool
+    message: str | None
 
 
 class Logger(msgspec.Struct):

@@ -12,7 +12,8 @@ from connect.plugins import PluginKind
 from rest import bodies
 from rest.api import BOOLEAN, Api, ApiDep, describe, flag, json_answer
 from rest.errors import ApiError
-from rest.models import ConfigInfos, ConfigKey, Plugin, Written
+from rest.models import ConfigInfos, ConfigKey, KeyChoices, ListedKeys, Plugin, Written
+from rest.rules import SLASH
 from rest.security.roles import Role
 
 _CONNECTORS = (PluginKind.SINK, PluginKind.SOURCE)
@@ -50,9 +51,38 @@ async def config(
     return json_answer([ConfigKey.of(key) for key in found])
 
 
+@router.get("/{plugin}/config/choices", **describe(ListedKeys, errors=(404,)))
+async def listed_keys(plugin: PluginName, api: ApiDep) -> Response:
+    """The keys of which values can be listed: topics, or what the connector finds in its system."""
+    found = await api.result(api.herder.plugin_settings(plugin))
+    return json_answer(ListedKeys([key.name for key in found if key.listed is not None]))
+
+
 @router.put("/{plugin}/config/validate", **describe(ConfigInfos, body=dict[str, Written | None], errors=(400,)))
 async def validate(plugin: PluginName, request: Request, api: ApiDep) -> Response:
     """Validate a connector's configuration, key by key. Wrong values are no error of the request."""
+    config = await _unfinished(plugin, request, api)
+    return json_answer(ConfigInfos.of(await api.result(api.herder.validate(config))))
+
+
+@router.put("/{plugin}/config/{key}/choices", **describe(KeyChoices, body=dict[str, Written | None], errors=(400,)))
+async def choices(
+    plugin: PluginName,
+    key: Annotated[str, Path(description="The key.")],
+    request: Request,
+    api: ApiDep,
+) -> Response:
+    """List the values that a key could have now, for a configuration as far as it is written.
+
+    The connector may connect with it.
+    """
+    key = key.replace(SLASH, "/")
+    found = await api.result(api.herder.choices(key, await _unfinished(plugin, request, api)))
+    return json_answer(KeyChoices(key, found.values, found.truncated, found.message or None))
+
+
+async def _unfinished(plugin: str, request: Request, api: Api) -> dict[str, str]:
+    """The configuration of a request, which may lack keys, with stored secrets in place of their masks."""
     written = await bodies.config(request)
     named = written.setdefault("connector.class", plugin)
     if named is not None and not _same(api, named, plugin):
@@ -61,8 +91,7 @@ async def validate(plugin: PluginName, request: Request, api: ApiDep) -> Respons
     if name:  # stored secrets of this connector take the place of masks
         api.access.require(Role.EDITOR, name)
     config = await api.masks.written(name, written, refuse=False)
-    given = {key: value for key, value in config.items() if value is not None}
-    return json_answer(ConfigInfos.of(await api.result(api.herder.validate(given))))
+    return {key: value for key, value in config.items() if value is not None}
 
 
 def _same(api: Api, one: str, other: str) -> bool:

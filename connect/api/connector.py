@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from typing import Any, ClassVar, Protocol
 
@@ -54,8 +54,8 @@ class Connector(Plugin):
 
         validate* ... start -> task_configs+ -> stop
 
-    `validate` may be called on an instance that is never started. A hang is ended after a time and affects only the
-    caller; an error makes the connector FAILED with its trace.
+    `validate` may be called on an instance that is never started, and `choices` on one in a process of its own. A hang
+    is ended after a time and affects only the caller; an error makes the connector FAILED with its trace.
 
     Attributes:
         task: the class of the tasks. Set it, or override `task_class`.
@@ -101,6 +101,28 @@ class Connector(Plugin):
         plug-in's own keys: the runtime checks the others.
         """
         return self.settings.validate(config)
+
+    def choices(self, key: str, config: Mapping[str, str]) -> Iterable[str] | None:
+        """List the values of a key that exist outside now: the tables of a database, the buckets of a store.
+
+        Called when a user who fills in a form asks for them, and only for keys that `settings` declares with
+        `listed=Listed.BY_CONNECTOR`; on a new instance, which has no context and is never started, in a process that
+        ends with the answer. So it may connect and wait, for as long as `connect.herder.choices.TIMEOUT_S` says; then
+        the process is killed, and no connector notices.
+
+        Args:
+            config: what the user has written so far, secrets filled in. Required keys may be missing and others wrong:
+                read those that lead to the system, and no more.
+
+        Returns:
+            the values as they are written under the key, in the order of the list; the first thousand are shown. None
+            where they cannot be listed, with this configuration or at all.
+
+        Raises:
+            Exception: its message is shown to the user in place of values. `ConnectError` says what is wrong with the
+                system, `ConfigError` with a key.
+        """
+        return None
 
 
 class ExactlyOnceSupport(enum.Enum):

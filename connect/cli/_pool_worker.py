@@ -178,11 +178,8 @@ def _recorder(raw: Mapping[str, str], config: Config, shape: TopicShape) -> Conf
     options = HistoryOptions.parse(config)
     if options.versions == 0:
         return None
-    return ConfigRecorder(ConfigHistory(_history_topic(config, options), raw, shape, options.versions))
-
-
-def _history_topic(config: Config, options: HistoryOptions) -> str:
-    return options.topic or f"{config['config.storage.topic']}-history"
+    topic = options.topic_beside(config["config.storage.topic"])
+    return ConfigRecorder(ConfigHistory(topic, raw, shape, options.versions))
 
 
 TOPICS = ("config.storage.topic", "offset.storage.topic", "status.storage.topic")
@@ -224,7 +221,7 @@ def _topics(worker: WorkerFile) -> Iterator[tuple[str, str]]:
         keys[worker.config[key]].append(key)
     history = HistoryOptions.parse(worker.config)
     if history.versions and (history.topic or worker.config["config.storage.topic"]):
-        keys[_history_topic(worker.config, history)].append("config.history.topic")
+        keys[history.topic_beside(worker.config["config.storage.topic"])].append("config.history.topic")
     for name, (first, *others) in keys.items():
         for key in others if name else ():
             yield key, f'"{name}" is the topic of {first} already. Give each its own.'

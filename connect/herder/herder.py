@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Protocol, TypeVar
 
+from connect.herder.choices import Choices
 from connect.herder.dead_letters import DeadLetters
 from connect.herder.lag import ConnectorLag
 from connect.herder.model import Change, ConnectorInfo, ConnectorState, Health, OffsetEntry, TargetState
@@ -155,6 +156,9 @@ class Herder(Protocol):
 
     def validate(self, config: Mapping[str, str]) -> Future[Validation]:
         """Validate a configuration. Never raises for its content."""
+
+    def choices(self, key: str, config: Mapping[str, str]) -> Future[Choices]:
+        """List the values that a key of a configuration could have now. Never raises for its content."""
 
     def plugin_settings(self, name: str, version: str | None = None) -> Future[list[KeyDefinition]]:
         """The definitions of a plug-in's settings (KIP-769). NotFoundError."""

@@ -13,6 +13,7 @@ from typing import Final, TypeVar
 from connect.herder import offsets
 from connect.herder.assigned import AssignedWork
 from connect.herder.background import Ending
+from connect.herder.choices import Choices
 from connect.herder.config_changes import ConfigChanges
 from connect.herder.config_follower import ConfigFollower, plan_restart
 from connect.herder.config_recorder import ConfigRecorder
@@ -194,6 +195,9 @@ class WorkerHerder:
 
     def validate(self, config: Mapping[str, str]) -> Future[Validation]:
         return self._queries.validate(config)
+
+    def choices(self, key: str, config: Mapping[str, str]) -> Future[Choices]:
+        return self._queries.choices(key, config)
 
     def plugin_settings(self, name: str, version: str | None = None) -> Future[list[KeyDefinition]]:
         return self._queries.plugin_settings(name, version)

@@ -11,6 +11,7 @@ from typing import ParamSpec, TypeVar
 from connect.errors import ConnectError
 from connect.herder import checks
 from connect.herder.checks import load_policy
+from connect.herder.choices import Choices, choices
 from connect.herder.dead_letters import DeadLetters
 from connect.herder.plugin_settings import plugin_settings
 from connect.herder.worker import Worker
@@ -19,6 +20,8 @@ from connect.pipeline.findings import KeyDefinition, Validation
 log = logging.getLogger("connect.herder")
 
 _AT_ONCE = 16
+#: Keys of which values are listed at one time. Each takes a process, and up to 20 s.
+_LISTING_AT_ONCE = 4
 #: Topics of dead letters that are read at one time. Each takes a consumer, and up to half a minute.
 _READING_AT_ONCE = 4
 
@@ -37,6 +40,7 @@ class WorkerQueries:
         self._worker = worker
         self._policy = load_policy(worker.plugins, worker.raw)
         self._threads = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="ask")
+        self._listing = ThreadPoolExecutor(_LISTING_AT_ONCE, thread_name_prefix="choices")
         self._reading = threading.Semaphore(_READING_AT_ONCE)
         self._cluster_id: str | None = None
 
@@ -58,6 +62,10 @@ class WorkerQueries:
     def validate(self, config: Mapping[str, str]) -> Future[Validation]:
         """See `Herder.validate`."""
         return self._threads.submit(checks.validate, self._worker, self._policy, config)
+
+    def choices(self, key: str, config: Mapping[str, str]) -> Future[Choices]:
+        """See `Herder.choices`."""
+        return self._listing.submit(choices, self._worker, self._policy, key, config)
 
     def refuse_if_wrong(self, name: str, config: Mapping[str, str]) -> None:
         """Validate, on this thread. Raises BadRequestError with all errors."""
@@ -94,4 +102,5 @@ class WorkerQueries:
 
     def close(self) -> None:
         """Accept no requests from now on; waiting ones are dropped."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        for threads in (self._threads, self._listing):
+            threads.shutdown(wait=False, cancel_futures=True)

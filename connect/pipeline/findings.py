@@ -11,7 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from connect.errors import MASK
-from connect.settings import ConfigValue, Definition, Importance, Kind, Setting
+from connect.settings import ConfigValue, Definition, Importance, Kind, Listed, Setting
 from connect.settings.definition import text
 from connect.settings.raw import prefixed
 from connect.telemetry.redaction import Redactor
@@ -21,7 +21,12 @@ Remark = tuple[str, str]
 
 
 class KeyDefinition(msgspec.Struct):
-    """The definition of a key for a form. `order` is the position in the group, -1 without a group."""
+    """The definition of a key for a form.
+
+    Attributes:
+        order: the position in the group, -1 without a group.
+        listed: see `connect.settings.Setting`.
+    """
 
     name: str
     type: str
@@ -34,6 +39,7 @@ class KeyDefinition(msgspec.Struct):
     display_name: str
     dependents: list[str]
     order: int
+    listed: Listed | None = None
 
 
 class KeyValue(msgspec.Struct):
@@ -223,6 +229,7 @@ class Findings:
             display_name=setting.display_name or prefix + setting.name,
             dependents=[prefix + name for name in setting.dependents],
             order=order,
+            listed=setting.listed,
         )
 
 

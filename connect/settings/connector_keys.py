@@ -14,7 +14,7 @@ from connect.settings.error_keys import PUT_TOLERANCE, RETRY_TOPICS
 from connect.settings.java_regex import java_regex
 from connect.settings.raw import comma_separated
 from connect.settings.recovery_keys import CONNECTOR_RECOVERY
-from connect.settings.setting import Boolean, Class, Int, List, Long, Setting, Short, String
+from connect.settings.setting import Boolean, Class, Int, List, Listed, Long, Setting, Short, String
 from connect.settings.validators import (
     at_least,
     connector_name,
@@ -246,6 +246,7 @@ DEAD_LETTER: Final = define(
         width="MEDIUM",
         display_name="Dead Letter Queue Topic Name",
         validator=lambda name, value: topic_name(name, value) if value else None,
+        listed=Listed.TOPICS,
         doc="The topic for bad records. Empty: none.",
     ),
     Short(
@@ -338,6 +339,7 @@ SOURCE: Final = (
             width="LONG",
             display_name="Offsets topic",
             validator=non_empty,
+            listed=Listed.TOPICS,
             doc="A topic for this connector's offsets, instead of the worker's.",
         ),
     )
@@ -357,6 +359,7 @@ SINK: Final = (
             width="LONG",
             display_name="Topics",
             validator=topic_names,
+            listed=Listed.TOPICS,
             doc="Topics to consume, separated by commas.",
         ),
         String(

@@ -141,6 +141,10 @@ class HistoryOptions(Options):
         "config.storage.topic with -history at its end. Only here, not in Kafka.",
     )
 
+    def topic_beside(self, config_topic: str) -> str:
+        """The topic of the versions, for a worker with this config topic."""
+        return self.topic or f"{config_topic}-history"
+
 
 DISTRIBUTED_ONLY: Final = (
     _topic("config", None, "The topic of connectors' configurations: compacted, one partition.")

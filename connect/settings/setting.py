@@ -43,6 +43,15 @@ class Importance(enum.Enum):
     LOW = "LOW"
 
 
+class Listed(enum.Enum):
+    """Who lists the values of a setting that exist now, for somebody who fills in a form."""
+
+    #: The connector, see `Connector.choices`: tables of a database, buckets of a store.
+    BY_CONNECTOR = "connector"
+    #: The worker: topics of its cluster.
+    TOPICS = "topics"
+
+
 class _Required:
     def __repr__(self) -> str:
         return "required"
@@ -108,7 +117,8 @@ class Setting(Generic[T_co]):
         width: "NONE", "SHORT", "MEDIUM" or "LONG": its width in a form.
         display_name: for forms; by default the name.
         dependents: settings whose values or visibility depend on this one.
-        recommender: proposes values.
+        recommender: proposes values, which follow from others of the configuration.
+        listed: who lists values that exist outside of it; None for nobody.
         internal: written by the connector for its tasks; no form or page shows it.
     """
 
@@ -125,6 +135,7 @@ class Setting(Generic[T_co]):
     display_name: str | None = None
     dependents: tuple[str, ...] = ()
     recommender: Recommender | None = None
+    listed: Listed | None = None
     internal: bool = False
 
     def __post_init__(self) -> None:

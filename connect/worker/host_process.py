@@ -111,6 +111,8 @@ class Host:
                 return self._alter_offsets(request)
             case messages.DescribeSettings():
                 return self._settings(request)
+            case messages.ListChoices():
+                return self._choices(request)
 
     def _validate(self, request: messages.Validate) -> Validation:
         from connect.pipeline.validation import validate
@@ -162,6 +164,17 @@ class Host:
         declared = load_class(request.target, request.folder).settings
         common = {"source": [SOURCE], "sink": [SINK]}.get(request.kind, [])
         return definitions(declared, *common)
+
+    def _choices(self, request: messages.ListChoices) -> messages.Listed:
+        from connect.plugins.loading import load_class
+
+        self._redactor.remember(request.secrets)
+        made: Connector = load_class(request.target, request.folder)()
+        found = made.choices(request.key, request.config)
+        if found is None:
+            return messages.Listed(None)
+        values = [str(value) for value in itertools.islice(found, request.most + 1)]
+        return messages.Listed(values[: request.most], truncated=len(values) > request.most)
 
     # The pipe.
 

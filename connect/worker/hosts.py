@@ -26,6 +26,7 @@ from connect.worker.remote_log import write_log
 log = logging.getLogger("connect.worker")
 
 _OWN = "own "
+_APART = "apart "
 
 T = TypeVar("T")
 
@@ -77,6 +78,8 @@ class ConnectorHosts:
         self._log_level = log_level
         self._hosts: dict[str, _Host] = {}
         self._separated: set[str] = set()
+        self._numbers = itertools.count(1)
+        self._closed = False
         self._lock = threading.Lock()
 
     def listen(self, listener: HostListener) -> None:
@@ -121,6 +124,19 @@ class ConnectorHosts:
                 kind=ErrorKind.STALLED,
             ) from None
 
+    def call_apart(self, ref: PluginRef, request: messages.Request, timeout: float, answer: type[T]) -> T:
+        """The same in a process of its own, which ends with it: no connector waits for what this waits for."""
+        host = self._apart()
+        try:
+            return msgspec.convert(host.call("", request, timeout), answer)
+        except FutureTimeoutError:
+            within = f"{ref.name} did not answer within {timeout:g} s."
+            raise ConnectorCallError(within, kind=ErrorKind.STALLED) from None
+        finally:
+            with self._lock:
+                self._hosts.pop(host.key, None)
+            host.close()
+
     def tell(self, message: messages.Message) -> None:
         """Send a message to all running hosts."""
         with self._lock:
@@ -148,6 +164,7 @@ class ConnectorHosts:
     def close(self) -> None:
         """End all hosts."""
         with self._lock:
+            self._closed = True
             hosts, self._hosts = list(self._hosts.values()), {}
         for host in hosts:
             host.close()
@@ -162,6 +179,14 @@ class ConnectorHosts:
                 host = self._hosts[key] = _Host(key, self._spec(), self._listener, self._died)
             host.connectors.add(connector)
             return host
+
+    def _apart(self) -> _Host:
+        with self._lock:
+            if self._closed:
+                raise ConnectorCallError("The worker is shutting down.")
+            key = f"{_APART}{next(self._numbers)}"
+            made = self._hosts[key] = _Host(key, self._spec(), _Nobody(), lambda _, __: None)
+            return made
 
     def _spec(self) -> bytes:
         return msgspec.msgpack.encode(host_process.HostSpec(self._plugin_path, self._log_level, levels.asked()))
@@ -216,6 +241,7 @@ class _Host:
         self._closing = False
         self._ended: str | None = None  # how, once that is known
         self._child = ChildProcess(host_process.main, spec)
+        self._killing = threading.Lock()
         self.alive = True
         threading.Thread(target=self._read, name=f"host {key}", daemon=True).start()
 
@@ -239,11 +265,13 @@ class _Host:
             self._child.channel.send(message, 0)
 
     def kill(self) -> None:
-        self._child.kill()
+        with self._killing:
+            if self.alive:
+                self._child.kill()
 
     def close(self) -> None:
         self._closing = True
-        self._child.kill()
+        self.kill()
 
     def _read(self) -> None:
         garbled = ""
@@ -259,8 +287,9 @@ class _Host:
                 self._take(message)
             except Exception:  # its neighbours still wait for answers
                 log.exception("A connector's message could not be handled", extra={"about": self.key})
-        self.alive = False
-        self._child.kill()
+        with self._killing:  # from here on its descriptors may be those of another process
+            self.alive = False
+            self._child.kill()
         code = self._child.reap()
         words = f"The connector's process {garbled}" if garbled else how_it_ended(code)
         words = self._ended = words.replace("The task's", "The connector's")

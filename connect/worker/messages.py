@@ -342,7 +342,23 @@ class DescribeSettings(Message, frozen=True, tag="settings"):
     kind: str
 
 
-Request = Validate | Match | StartConnector | CutTasks | StopConnector | AlterOffsets | DescribeSettings
+class ListChoices(Message, frozen=True, tag="choices"):
+    """Ask a connector, created only for this, for the values of a key: answered with a `Listed`.
+
+    Attributes:
+        secrets: texts that must not appear in errors.
+        most: the number of values that is enough.
+    """
+
+    target: str
+    folder: str | None
+    key: str
+    config: dict[str, str]
+    secrets: list[str]
+    most: int
+
+
+Request = Validate | Match | StartConnector | CutTasks | StopConnector | AlterOffsets | DescribeSettings | ListChoices
 
 
 class ConnectorStarted(msgspec.Struct, frozen=True):
@@ -362,6 +378,13 @@ class CheckedOffsets(msgspec.Struct, frozen=True):
 
     checked: bool
     elsewhere: bool
+
+
+class Listed(msgspec.Struct, frozen=True):
+    """Values of a key, None where they cannot be listed; and whether there are more."""
+
+    values: list[str] | None
+    truncated: bool = False
 
 
 class Call(Message, frozen=True):

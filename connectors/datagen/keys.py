@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from connect import ConfigError, settings
 from connect.data.times import timestamp_ms
+from connect.settings import Listed
 
 QUICKSTARTS: Final = {
     "clickstream": "ip",
@@ -76,6 +77,7 @@ class DatagenOptions(
         importance="HIGH",
         group=_RECORDS,
         validator=settings.topic_name,
+        listed=Listed.TOPICS,
         doc="The topic that the records go to.",
     )
     quickstart = settings.String(

@@ -27,6 +27,7 @@ from connect import (
 )
 from connect.data import Deferred
 from connect.kit import Watch, shared_out
+from connect.settings import Listed
 from connectors.file.lines import encoding
 from connectors.file.tail import Offset, Pipe, Read, Tail, open_for_reading
 
@@ -56,6 +57,7 @@ class FileSourceOptions(settings.Options):
         group="Source",
         width="MEDIUM",
         validator=settings.topic_name,
+        listed=Listed.TOPICS,
         doc="The topic that the lines go to.",
     )
     batch_size = settings.Int(

@@ -7,7 +7,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from connect import ConfigError, settings
-from connect.settings import Secret, Setting, WithoutEffect
+from connect.settings import Listed, Secret, Setting, WithoutEffect
 from connectors.twitter import fields, ids
 
 STREAM: Final = "stream"
@@ -152,6 +152,7 @@ class TwitterOptions(
         importance="HIGH",
         group=_WHAT,
         validator=settings.topic_name,
+        listed=Listed.TOPICS,
         doc="The topic for posts. kafka.status.topic is an alias.",
     )
     mode = settings.String(

@@ -86,13 +86,16 @@ _RULES: Final[list[tuple[str, str, Role, Where]]] = [
     # It starts the plug-in's process, and is for those who write configurations.
     ("GET", r"/connector-plugins/[^/]+/config", Role.EDITOR, "somewhere"),
     ("PUT", r"/connector-plugins/[^/]+/config/validate", Role.EDITOR, "somewhere"),
+    ("GET", r"/connector-plugins/[^/]+/config/choices", Role.EDITOR, "somewhere"),
+    # The plug-in connects, as a connector of this configuration would.
+    ("PUT", r"/connector-plugins/[^/]+/config/[^/]+/choices", Role.EDITOR, "somewhere"),
 ]
 _COMPILED: Final = [
     (frozenset(methods.split("|")), re.compile(path), role, where) for methods, path, role, where in _RULES
 ]
 _READS: Final = {"GET", "HEAD", "OPTIONS"}
 #: A button of a page asks the interface for the change, and that is what is audited.
-_NO_CHANGES: Final = re.compile(r"/connector-plugins/[^/]+/config/validate|/ui/.*")
+_NO_CHANGES: Final = re.compile(r"/connector-plugins/[^/]+/config/(?:validate|[^/]+/choices)|/ui/.*")
 
 
 def need_of(method: str, path: str) -> Need:

@@ -128,6 +128,7 @@ class _TableOptions(settings.Options):
         group=_TABLE,
         importance="HIGH",
         validator=settings.non_empty,
+        listed=settings.Listed.TOPICS,
         doc=f"The topic. {TABLE_VARIABLE} stands for the table's name, or the last part of its path.",
     )
     mode = settings.String(
@@ -226,6 +227,7 @@ class _QueryOptions(settings.Options):
         importance="HIGH",
         validator=settings.non_empty,
         convert=str.strip,
+        listed=settings.Listed.TOPICS,
         doc="The topic that rows go to.",
     )
     mode = settings.String(

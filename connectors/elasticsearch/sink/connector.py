@@ -8,6 +8,7 @@ from typing import ClassVar
 from connect import ConfigError, SinkConnector, __version__
 from connect.data.evolution_policy import PASS, WIDEN, EvolutionPolicy
 from connect.settings import ConfigValue
+from connectors.elasticsearch.cluster import listing
 from connectors.elasticsearch.sink.keys import ElasticsearchSinkOptions, OpenSearchSinkOptions, SinkOptions, problems
 from connectors.elasticsearch.sink.naming import Naming
 from connectors.elasticsearch.sink.task import ElasticsearchSinkTask, OpenSearchSinkTask
@@ -34,6 +35,9 @@ class ElasticsearchSinkConnector(SinkConnector):
                 if error.key in found:
                     found[error.key].errors.append(error.message)
         return values
+
+    def choices(self, key: str, config: Mapping[str, str]) -> list[str]:
+        return listing.pipelines(self.options, config) if key == "pipeline" else listing.names(self.options, config)
 
 
 class OpenSearchSinkConnector(ElasticsearchSinkConnector):

@@ -9,7 +9,7 @@ import orjson
 
 from connect import ConfigError, settings
 from connect.data.evolution_policy import PASS, EvolutionOptions, EvolutionPolicy
-from connect.settings import Config, WithoutEffect
+from connect.settings import Config, Listed, WithoutEffect
 from connectors.elasticsearch.cluster import ClusterOptions, ElasticsearchOptions, OpenSearchOptions
 from connectors.elasticsearch.cluster.keys import cluster_problems
 
@@ -133,7 +133,11 @@ class _OwnOptions(
         "none (nothing is written). Added.",
     )
     pipeline = settings.String(
-        "pipeline", default=None, group=_WRITING, doc="The ingest pipeline that documents go through. Added."
+        "pipeline",
+        default=None,
+        group=_WRITING,
+        listed=Listed.BY_CONNECTOR,
+        doc="The ingest pipeline that documents go through. Added.",
     )
     key_ignored = settings.Boolean(
         "key.ignore",
@@ -148,6 +152,7 @@ class _OwnOptions(
         importance="LOW",
         group=_DOCUMENTS,
         convert=frozenset[str],
+        listed=Listed.TOPICS,
         doc="Topics for which key.ignore is true.",
     )
     schema_ignored = settings.Boolean(
@@ -163,6 +168,7 @@ class _OwnOptions(
         importance="LOW",
         group=_DOCUMENTS,
         convert=frozenset[str],
+        listed=Listed.TOPICS,
         doc="Topics for which schema.ignore is true.",
     )
     compact_maps = settings.Boolean(
@@ -209,6 +215,7 @@ class _OwnOptions(
         "index.name.format",
         default="${topic}",
         group=_TARGETS,
+        listed=Listed.BY_CONNECTOR,
         doc="The index of a record: ${topic}, ${key.NAME}, ${value.NAME}, ${header.NAME} (dots lead into objects), "
         "${timestamp:%Y.%m.%d} (the record's timestamp, UTC; ${value.NAME:%Y.%m} for a field). Added.",
     )

@@ -11,6 +11,7 @@ from connect.kit import Watch, shared_out
 from connect.settings import Config, ConfigValue
 from connectors.elasticsearch.cluster import Cluster, failure
 from connectors.elasticsearch.cluster.keys import cluster_problems
+from connectors.elasticsearch.cluster.listing import names
 from connectors.elasticsearch.source import offsets, shards
 from connectors.elasticsearch.source.keys import ElasticsearchSourceOptions, OpenSearchSourceOptions
 from connectors.elasticsearch.source.shards import Shard
@@ -73,6 +74,9 @@ class ElasticsearchSourceConnector(SourceConnector):
             except ConfigError as error:
                 found[error.key].errors.append(error.message)
         return values
+
+    def choices(self, key: str, config: Mapping[str, str]) -> list[str]:
+        return names(self.options, config)
 
     def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport:
         return ExactlyOnceSupport.SUPPORTED

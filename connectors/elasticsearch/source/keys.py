@@ -9,7 +9,7 @@ from typing import Any, Final
 import orjson
 
 from connect import ConfigError, settings
-from connect.settings import Alias, WithoutEffect
+from connect.settings import Alias, Listed, WithoutEffect
 from connectors.elasticsearch.cluster import ClusterOptions, ElasticsearchOptions, OpenSearchOptions
 
 SCHEMALESS: Final = "schemaless"
@@ -91,6 +91,7 @@ class SourceOptions(
         importance="HIGH",
         group=_WHAT,
         width="LONG",
+        listed=Listed.BY_CONNECTOR,
         doc="What to read: names of indices, aliases and data streams, and patterns of them (orders-*).",
     )
     index_prefix = settings.String(

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from connect import settings
 from connect.kit import Cursor, LinkHeader, NextUrl, OffsetLimit, OnePage, PageNumber, Pages
-from connect.settings import Alias, WithoutEffect
+from connect.settings import Alias, Listed, WithoutEffect
 from connectors.http.connection import ServerOptions, web_address
 
 _WHAT: Final = "What is read"
@@ -96,7 +96,12 @@ class SourceOptions(
         "replaced by the highest http.offset.field that was read, encoded for a URL.",
     )
     topic = settings.String(
-        "topic", importance="HIGH", group=_WHAT, validator=settings.topic_name, doc="The topic for records."
+        "topic",
+        importance="HIGH",
+        group=_WHAT,
+        validator=settings.topic_name,
+        listed=Listed.TOPICS,
+        doc="The topic for records.",
     )
     method = settings.String(
         "http.method",

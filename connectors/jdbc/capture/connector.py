@@ -40,6 +40,14 @@ class PostgresCdcSourceConnector(SourceConnector):
             by_name["connection.url" if config.get("connection.url") else "database.hostname"].errors.append(str(error))
         return found
 
+    def choices(self, key: str, config: Mapping[str, str]) -> list[str]:
+        from connectors.jdbc.capture import listing
+
+        with listing.opened(config, _PATIENCE) as database:
+            if key == "publication.name":
+                return listing.publications(database)
+            return listing.schemas(database) if key.startswith("schema.") else listing.tables(database)
+
     def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport:
         return ExactlyOnceSupport.SUPPORTED
 

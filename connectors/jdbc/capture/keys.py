@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from connect import ConfigError, settings
-from connect.settings import Config, Setting, WithoutEffect
+from connect.settings import Config, Listed, Setting, WithoutEffect
 from connectors.jdbc.capture.filters import Filters, Selection, filters
 from connectors.jdbc.capture.types import Modes
 
@@ -137,6 +137,7 @@ def _names(key: str, what: str, verb: str) -> Setting[Filters]:
         importance="HIGH" if key.startswith("table") else "MEDIUM",
         group=_TABLES,
         convert=filters,
+        listed=None if what.startswith("columns") else Listed.BY_CONNECTOR,
         doc=f"Regular expressions of {what} to {verb}, separated by commas; each matches a whole name, whatever "
         "its case. Not together with its counterpart.",
     )
@@ -265,7 +266,13 @@ class CaptureOptions(settings.Options, without_effect=WITHOUT_EFFECT):
         group=_SLOT,
         doc="Whether a new slot is synchronized to standbys (PostgreSQL 17 and newer).",
     )
-    publication = settings.String("publication.name", default="dbz_publication", group=_SLOT, doc="The publication.")
+    publication = settings.String(
+        "publication.name",
+        default="dbz_publication",
+        group=_SLOT,
+        listed=Listed.BY_CONNECTOR,
+        doc="The publication.",
+    )
     publication_autocreate_mode = settings.String(
         "publication.autocreate.mode",
         default="all_tables",
@@ -312,6 +319,7 @@ class CaptureOptions(settings.Options, without_effect=WITHOUT_EFFECT):
         default=[],
         group=_RUN,
         convert=filters,
+        listed=Listed.BY_CONNECTOR,
         doc="Which of the captured tables a snapshot reads: regular expressions of schema.table. Default: all.",
     )
     snapshot_fetch_size = settings.Int(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -48,6 +49,11 @@ class TableName:
 
     def __str__(self) -> str:
         return ".".join(self.parts)
+
+
+def pattern(name: str) -> str:
+    """A regular expression for a name. A dot stands for itself, as users write it, though it matches more."""
+    return re.sub(r"[\\^$|?*+()\[\]{}]", r"\\\g<0>", name)
 
 
 def quoted(name: str, preparer: IdentifierPreparer, always: bool = True) -> str:

@@ -34,6 +34,11 @@ class JdbcSinkConnector(SinkConnector):
         self._say_what_cannot_be_changed(config, found)
         return values
 
+    def choices(self, key: str, config: Mapping[str, str]) -> list[str]:
+        from connectors.jdbc.source.listing import tables_to_write
+
+        return tables_to_write(self.settings, config)
+
     def alter_offsets(self, config: Mapping[str, str], offsets: Mapping[TopicPartition, int | None]) -> bool:
         options = JdbcSinkOptions.parse(config)
         if not options.exactly_once:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from connect import ConfigError, settings
 from connect.data.evolution_policy import BASIC, FULL, PASS, EvolutionOptions, EvolutionPolicy
-from connect.settings import Config, WithoutEffect
+from connect.settings import Config, Listed, WithoutEffect
 from connectors.jdbc.database.keys import DatabaseOptions
 from connectors.jdbc.database.names import TableName
 
@@ -137,6 +137,7 @@ class _OwnOptions(
         "table.name.format",
         default="${topic}",
         group=_MAPPING,
+        listed=Listed.BY_CONNECTOR,
         doc="The table: ${topic} is the record's topic; ${value.NAME}, ${key.NAME} and ${header.NAME} are a field "
         "(dots lead into structs) or a header of the record; ${source.NAME} is a field of the source block of a "
         "Debezium event. Dots divide catalog, schema and table.",

@@ -84,6 +84,12 @@ class JdbcSourceConnector(SourceConnector):
             found[error.key].errors.append(error.message)
         return values
 
+    def choices(self, key: str, config: Mapping[str, str]) -> list[str]:
+        from connectors.jdbc.source.listing import patterns_to_read, tables_to_read
+
+        found = patterns_to_read(config) if key.endswith(".list") else tables_to_read(config)
+        return [name for name in found if "," not in name]
+
     def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport:
         # Bulk repeats by its nature; and of many rows with one time nobody can say which were read.
         exact = (config.get("mode") or "").strip() in (keys.INCREMENTING, keys.BOTH)

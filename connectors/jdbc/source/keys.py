@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from connect import ConfigError, settings
-from connect.settings import Config, Secret, WithoutEffect
+from connect.settings import Config, Listed, Secret, WithoutEffect
 from connect.settings.java_regex import java_regex
 from connectors.jdbc.database.columns import GRANULARITIES, LOGICAL, NUMERIC_MAPPINGS
 from connectors.jdbc.database.keys import DatabaseOptions
@@ -146,6 +146,7 @@ class JdbcSourceOptions(
         default=[],
         group=_TABLES,
         convert=_regexes,
+        listed=Listed.BY_CONNECTOR,
         doc="Regular expressions of tables to read, such as public.order.*; each is matched against the whole name, "
         "with or without schema and catalog.",
     )
@@ -154,12 +155,23 @@ class JdbcSourceOptions(
         default=[],
         group=_TABLES,
         convert=_regexes,
+        listed=Listed.BY_CONNECTOR,
         doc="Regular expressions of tables not to read, of those that table.include.list leaves.",
     )
     table_whitelist = settings.List(
-        "table.whitelist", default=[], group=_TABLES, doc="Names of the tables to read; no others are."
+        "table.whitelist",
+        default=[],
+        group=_TABLES,
+        listed=Listed.BY_CONNECTOR,
+        doc="Names of the tables to read; no others are.",
     )
-    table_blacklist = settings.List("table.blacklist", default=[], group=_TABLES, doc="Names of tables not to read.")
+    table_blacklist = settings.List(
+        "table.blacklist",
+        default=[],
+        group=_TABLES,
+        listed=Listed.BY_CONNECTOR,
+        doc="Names of tables not to read.",
+    )
     catalog_pattern = settings.String(
         "catalog.pattern",
         default=None,

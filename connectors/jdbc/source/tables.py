@@ -37,7 +37,7 @@ class Selection:
         Raises:
             ConnectError: two of them would go to one topic.
         """
-        chosen = sorted((table for table, kind in found if self._takes(table, kind)), key=lambda table: table.parts)
+        chosen = sorted((table for table, kind in found if self.takes(table, kind)), key=lambda table: table.parts)
         seen: dict[str, TableName] = {}
         for table in chosen:
             if table.name in seen:
@@ -48,7 +48,8 @@ class Selection:
             seen[table.name] = table
         return chosen
 
-    def _takes(self, table: TableName, kind: str) -> bool:
+    def takes(self, table: TableName, kind: str) -> bool:
+        """Whether a table of this type is one of them."""
         if kind.upper().replace(" ", "_") not in self._types:
             return False
         if self._catalog is not None and (table.catalog or "") != self._catalog:

@@ -94,17 +94,18 @@ class Failure(NamedTuple):
     sentence: str
 
 
-def failure(error: BaseException, settings: BucketOptions, doing: str = "") -> Failure:
+def failure(error: BaseException, settings: BucketOptions, doing: str = "", where: str = "") -> Failure:
     """What an error of boto3, or of the network below it, means.
 
     Args:
         error: the error.
         settings: of the bucket, for its name in the sentence.
         doing: what was tried, such as ``writing topics/t/a.json``.
+        where: if it is not in the bucket.
     """
     from botocore import exceptions as core
 
-    tried = f"S3 failed {doing} in {settings.where}" if doing else f"S3 failed in {settings.where}"
+    tried = f"S3 failed {f'{doing} ' if doing else ''}in {where or settings.where}"
     if isinstance(error, core.ClientError):
         return _answered(error, tried)
     name = type(error).__name__

@@ -8,7 +8,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from connect import ConfigError, settings
-from connect.settings import Config, Secret
+from connect.settings import Config, Listed, Secret
 
 #: Escapes for characters that a property file cannot hold as they are.
 _ESCAPES: Final = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\"}
@@ -112,6 +112,7 @@ class BucketOptions(
         importance="HIGH",
         group=_BUCKET,
         validator=settings.non_empty,
+        listed=Listed.BY_CONNECTOR,
         doc="The bucket. It must exist.",
     )
     region = settings.String(
@@ -355,11 +356,16 @@ class BucketOptions(
     @property
     def where(self) -> str:
         """The bucket and its address, for messages; without what the address may hold before an @."""
+        return f"bucket {self.bucket} {f'(region {self.region})' if self.endpoint is None else f'at {self.store}'}"
+
+    @property
+    def store(self) -> str:
+        """The address of the store, for messages; without what it may hold before an @."""
         if self.endpoint is None:
-            return f"bucket {self.bucket} (region {self.region})"
+            return f"region {self.region}"
         parts = urlsplit(self.endpoint)
         port = f":{parts.port}" if parts.port else ""
-        return f"bucket {self.bucket} at {parts.scheme}://{parts.hostname}{port}"
+        return f"{parts.scheme}://{parts.hostname}{port}"
 
 
 def problems(parsed: Mapping[str, Any]) -> list[tuple[str, str]]:

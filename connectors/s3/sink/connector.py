@@ -41,3 +41,8 @@ class S3SinkConnector(SinkConnector):
                     for key in filter(named.get, of_policy):
                         found[key].warnings.append("has no effect: files of this format have no schema.")
         return values
+
+    def choices(self, key: str, config: Mapping[str, str]) -> list[str]:
+        from connectors.s3.bucket.listing import buckets
+
+        return buckets(self.settings, config)

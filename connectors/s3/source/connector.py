@@ -47,6 +47,11 @@ class S3SourceConnector(SourceConnector):
             found[error.key].errors.append(error.message)
         return values
 
+    def choices(self, key: str, config: Mapping[str, str]) -> list[str]:
+        from connectors.s3.bucket.listing import buckets
+
+        return buckets(self.settings, config)
+
     def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport:
         return ExactlyOnceSupport.SUPPORTED
 

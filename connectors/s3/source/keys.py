@@ -7,7 +7,7 @@ import datetime as dt
 from typing import Final
 
 from connect import ConfigError, settings
-from connect.settings import WithoutEffect
+from connect.settings import Listed, WithoutEffect
 from connect.settings.java_regex import java_regex
 from connectors.s3.bucket import BucketOptions
 from connectors.s3.bucket.keys import unescaped
@@ -249,6 +249,7 @@ class S3SourceOptions(
         default="",
         importance="HIGH",
         group=_TOPICS,
+        listed=Listed.TOPICS,
         doc="The topic for records, if object names contain none.",
     )
     topic_regex_list = settings.List(

@@ -319,6 +319,7 @@ def test_an_entry_has_the_shape_of_the_rest_api(check: Check) -> None:
             "display_name": "Address",
             "dependents": ["mode"],
             "order": 1,
+            "listed": None,
         },
         "value": {"name": "url", "value": "x", "recommended_values": [], "errors": [], "visible": True},
     }

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
+from connect.herder.choices import Choices
 from connect.herder.errors import AlreadyExistsError, NotFoundError
 from connect.herder.lag import ConnectorLag, PartitionLag
 from connect.herder.lag_status import LagStatus
@@ -13,6 +14,7 @@ from connect.herder.rebalance_history import Rebalance
 from connect.herder.taps import TappedRecord, Tapping
 from connect.herder.worker_metrics import ConnectorMetrics
 from connect.pipeline.findings import KeyDefinition, Validation
+from connect.settings import Listed
 from connect.storage import ConnectorStatus, State, TaskStatus
 from connect.storage.config_history import ConfigVersion
 from connect.telemetry.metrics import Registry
@@ -59,6 +61,7 @@ class FakeHerder:
         self.asked: list[tuple[Any, ...]] = []
         self.validated: list[Mapping[str, str]] = []
         self.hanging: set[str] = set()
+        self.listed: dict[str, Choices] = {}
         self.settings = {"Known": [("name", "STRING"), ("token.lifetime", "INT"), ("pin", "PASSWORD")]}
         self.state = Health("healthy", "fine")
         self.measured = FakeMetrics()
@@ -211,12 +214,17 @@ class FakeHerder:
         self.validated.append(config)
         return done(Validation(config.get("connector.class", ""), "source", [], [], [], []))
 
+    def choices(self, key: str, config: Mapping[str, str]) -> Future[Choices]:
+        self.validated.append(config)
+        return done(self.listed.get(key, Choices([], message="None can be listed.")))
+
     def plugin_settings(self, name: str, version: str | None = None) -> Future[list[KeyDefinition]]:
         self.asked.append(("settings", name))
         future: Future[list[KeyDefinition]] = Future()
         if name in self.settings:
             rest: tuple[Any, ...] = (False, None, "HIGH", "", None, "NONE", "", [], -1)
-            future.set_result([KeyDefinition(key, kind, *rest) for key, kind in self.settings[name]])
+            listed = dict.fromkeys(self.listed, Listed.BY_CONNECTOR)
+            future.set_result([KeyDefinition(key, kind, *rest, listed.get(key)) for key, kind in self.settings[name]])
         else:
             future.set_exception(NotFoundError(f"Unknown plugin {name}."))
         return future

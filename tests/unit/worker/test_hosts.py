@@ -62,6 +62,11 @@ class Run:
         request = messages.StartConnector(ref.target, ref.folder, config, ["hunter22"], "worker")
         return self.hosts.call(ref, name, request, timeout, messages.ConnectorStarted)
 
+    def choices(self, key: str, timeout: float = WITHIN_S, **config: str) -> messages.Listed:
+        config = {key.replace("__", "."): value for key, value in config.items()}
+        request = messages.ListChoices(TRYING.target, TRYING.folder, key, config, ["hunter22"], 3)
+        return self.hosts.call_apart(TRYING, request, timeout, messages.Listed)
+
     def pid(self, name: str) -> int:
         """The process in which a connector is."""
         configs = self.hosts.call(TRYING, name, messages.CutTasks(1), WITHIN_S, list[dict[str, str]])
@@ -309,3 +314,51 @@ def test_calls_from_many_threads_get_their_own_answers(run):
     for thread in threads:
         thread.join(WITHIN_S)
     assert found == {count: count for count in range(1, 20)}
+
+
+@pytest.mark.promise("P6")
+def test_values_are_listed_in_a_process_that_ends_with_the_answer_and_no_more_than_wanted(run):
+    run.start("a")
+    found = run.choices("number")
+    assert found.values is not None
+    (pid, *numbers), truncated = found.values, found.truncated
+    assert numbers == ["0", "1"]
+    assert truncated
+    assert int(pid) not in {run.pid("a"), os.getpid()}
+    until(lambda: not psutil.pid_exists(int(pid)))
+    assert run.choices("secret") == messages.Listed(None)
+
+
+@pytest.mark.promise("P6", "P8")
+def test_a_connector_that_cannot_list_values_disturbs_nobody_and_tells_no_secret(run):
+    run.start("a")
+    pid = run.pid("a")
+    with pytest.raises(ConnectorCallError, match=r"^ValueError: cannot log in with \[hidden\]$"):
+        run.choices("number", choices__do="raise", secret="hunter22")
+    with pytest.raises(ConnectorCallError, match=r"^trying did not answer within 0.3 s\.$") as error:
+        run.choices("number", timeout=0.3, choices__do="hang")
+    assert error.value.kind is ErrorKind.STALLED
+    with pytest.raises(ConnectorCallError, match="exit code 7"):
+        run.choices("number", choices__do="exit")
+    assert run.pid("a") == pid
+    assert run.listener.events == []
+
+
+@pytest.mark.promise("P11")
+def test_whoever_waits_for_values_does_not_hold_up_the_end(run):
+    errors: list[Exception] = []
+
+    def ask() -> None:
+        try:
+            run.choices("number", choices__do="hang")
+        except ConnectorCallError as error:
+            errors.append(error)
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    until(lambda: any(host.calls for host in run.hosts._hosts.values()))
+    run.hosts.close()
+    asking.join(WITHIN_S)
+    assert "SIGKILL" in str(errors[0])
+    with pytest.raises(ConnectorCallError, match="shutting down"):
+        run.choices("number")

@@ -101,6 +101,8 @@ REQUESTS = [
     ("POST", "/connectors/a1/dlq/replay", {}, "editor"),
     ("GET", "/connector-plugins/Known/config", None, "editor"),
     ("PUT", "/connector-plugins/Known/config/validate", CONFIG, "editor"),
+    ("GET", "/connector-plugins/Known/config/choices", None, "editor"),
+    ("PUT", "/connector-plugins/Known/config/topic/choices", CONFIG, "editor"),
     ("PUT", "/connectors/a1/config", CONFIG, "editor"),
     ("PATCH", "/connectors/a1/config", {"x": "y"}, "editor"),
     ("POST", "/connectors/a1/history/10/restore", None, "editor"),
@@ -202,8 +204,11 @@ def test_a_connector_is_made_only_under_a_name_one_may_use(client: Client, herde
     assert sorted(herder.configs) == ["a1", "b1"]
 
 
-def test_validation_does_not_use_the_secrets_of_a_connector_that_one_may_not_change(client: Client, herder) -> None:
-    path = "/connector-plugins/Known/config/validate"
+@pytest.mark.parametrize("what", ["validate", "name/choices"])
+def test_an_unfinished_configuration_has_no_secrets_of_a_connector_that_one_may_not_change(
+    client: Client, herder, what: str
+) -> None:
+    path = f"/connector-plugins/Known/config/{what}"
     stolen = {**CONFIG, "name": "b1", "pin": "[hidden]"}
     assert client.put(path, headers=basic("edna"), json=stolen).status_code == 403
     assert client.put(path, headers=basic("edna"), json={**stolen, "name": "a1"}).status_code == 200

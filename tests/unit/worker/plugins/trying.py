@@ -2,12 +2,13 @@
 
 import contextlib
 import ctypes
+import itertools
 import logging
 import os
 import signal
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -153,6 +154,12 @@ class TryingConnector(SourceConnector):
 
     def stop(self) -> None:
         self._try("stop")
+
+    def choices(self, key: str, config: Mapping[str, str]) -> Iterable[str] | None:
+        """None for the key `secret`; else this process, and numbers without end."""
+        self.config = dict(config)
+        self._try("choices")
+        return None if key == "secret" else map(str, itertools.chain([os.getpid()], itertools.count()))
 
     def _try(self, method: str) -> None:
         match self.config.get(f"{method}.do"):
