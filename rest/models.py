@@ -43,10 +43,6 @@ class HealthInfo(msgspec.Struct):
     message: str
 
 
-class TaskId(msgspec.Struct):
-    """A task by its connector and number."""
-
-    connector: str
 class CallerRights(msgspec.Struct):
     """GET /rights: what the caller may do.
 
@@ -61,6 +57,10 @@ class CallerRights(msgspec.Struct):
     somewhere: str | None
 
 
+class TaskId(msgspec.Struct):
+    """A task by its connector and number."""
+
+    connector: str
     task: int
 
 
