@@ -116,7 +116,10 @@ class Watch(threading.Thread, Generic[T]):
         self._wanted = True
         error = self._error
         if error is None:
-            raise RetriableError(f"The {self._what} were not found in {seconds:g} s.")
+            raise RetriableError(
+                f"The {self._what} were not found in {seconds:g} s, and are still looked for. Check that their server "
+                "can be reached."
+            )
         raise (RetriableError if isinstance(error, RetriableError) else ConnectError)(str(error)) from error
 
     def run(self) -> None:

@@ -44,7 +44,7 @@ class MirrorCheckpointConnector(SourceConnector):
             return found_groups(options, source)
 
         every = options.refresh_groups_seconds if options.refresh_groups else None
-        self._watch = Watch(f"groups of {options.source_alias}", look, every, self.context)
+        self._watch = Watch(f"groups of {options.cluster(SOURCE)}", look, every, self.context)
         self._watch.start()
         self.context.exit_stack.callback(self._watch.stop)
 

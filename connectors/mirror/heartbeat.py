@@ -75,7 +75,7 @@ class MirrorHeartbeatConnector(SourceConnector):
             make_internal_topic(target, HEARTBEATS, options.heartbeats_topic_replication)
             return True
 
-        self._watch = Watch(f"heartbeat topics of {options.target_alias}", look, None, self.context)
+        self._watch = Watch(f"heartbeat topics of {options.cluster(TARGET)}", look, None, self.context)
         self._watch.start()
         self.context.exit_stack.callback(self._watch.stop)
 

@@ -136,6 +136,11 @@ class MirrorOptions(settings.Options):
         """The alias of the source or the target."""
         return self.source_alias if side == SOURCE else self.target_alias
 
+    def cluster(self, side: str) -> str:
+        """A cluster as people find it: its alias and its brokers."""
+        servers = self.source_servers if side == SOURCE else self.target_servers
+        return f"{self.alias(side)} ({servers})"
+
 
 class CopyOptions(
     MirrorOptions,

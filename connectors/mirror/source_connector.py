@@ -52,7 +52,7 @@ class MirrorSourceConnector(SourceConnector):
         if options.sync_acls:
             chores.append(Chore(sync.sync_acls, options.sync_acls_seconds))
         every = options.refresh_topics_seconds if options.refresh_topics else None
-        self._watch = Watch(f"partitions of {options.source_alias}", look, every, self.context, chores=chores)
+        self._watch = Watch(f"partitions of {options.cluster(SOURCE)}", look, every, self.context, chores=chores)
         self._watch.start()
         self.context.exit_stack.callback(self._watch.stop)
 

@@ -2,14 +2,17 @@
 
 import os
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
+from playwright.sync_api import Browser, Page, expect
 
 from connect.kafka.broker.embedded import Broker
 from connect.ports import free_port
+from tests.servers.chromium import ChromiumUnavailable, chromium
 from tests.support.rest import ask
 from tests.support.worker_process import WorkerProcess, our_command
 
@@ -106,3 +109,40 @@ def workers(tmp_path: Path, broker: Broker) -> Iterator[Workers]:
 def topic() -> str:
     """A topic that nobody else uses."""
     return f"rest-{uuid.uuid4().hex[:8]}"
+
+
+#: Milliseconds. Generous: it ends a run that hangs, and measures nothing.
+PATIENCE_MS = 90_000
+
+
+def put(worker: Worker, name: str, **config: Any) -> None:
+    """Create a connector; in keys `__` stands for a dot."""
+    settings = {key.replace("__", "."): str(value) for key, value in config.items()}
+    status, body = worker.ask("PUT", f"/connectors/{name}/config", settings)
+    assert status == 201, body
+
+
+@pytest.fixture(scope="module")
+def browser(cannot_have: Callable[[str, object], NoReturn]) -> Iterator[Browser]:
+    """A real Chromium."""
+    with ExitStack() as stack:
+        try:
+            started = stack.enter_context(chromium())
+        except ChromiumUnavailable as error:
+            cannot_have("Chromium", error)
+        yield started
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A page that fails the test for what its script or its policy complains about."""
+    opened = browser.new_page()
+    opened.set_default_timeout(PATIENCE_MS)
+    expect.set_options(timeout=PATIENCE_MS)
+    complaints: list[str] = []
+    opened.on("pageerror", lambda error: complaints.append(str(error)))
+    opened.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
+    yield opened
+    opened.close()
+    # A request that is refused, or does not arrive, is shown on the page; the browser writes it down too.
+    assert [text for text in complaints if not text.startswith("Failed to load resource")] == []

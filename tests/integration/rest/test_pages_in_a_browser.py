@@ -2,9 +2,7 @@
 
 import re
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -12,46 +10,10 @@ from confluent_kafka import Producer
 from playwright.sync_api import Browser, Page, expect
 
 from connect.kafka.broker.embedded import Broker
-from tests.servers.chromium import ChromiumUnavailable, chromium
 
-from .conftest import Worker
+from .conftest import Worker, put
 
 pytestmark = pytest.mark.slow
-
-#: Milliseconds. Generous: it ends a run that hangs, and measures nothing.
-PATIENCE_MS = 90_000
-
-
-@pytest.fixture(scope="module")
-def browser(cannot_have: Callable[[str, object], NoReturn]) -> Iterator[Browser]:
-    with ExitStack() as stack:
-        try:
-            started = stack.enter_context(chromium())
-        except ChromiumUnavailable as error:
-            cannot_have("Chromium", error)
-        yield started
-
-
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    """A page that fails the test for what its script or its policy complains about."""
-    opened = browser.new_page()
-    opened.set_default_timeout(PATIENCE_MS)
-    expect.set_options(timeout=PATIENCE_MS)
-    complaints: list[str] = []
-    opened.on("pageerror", lambda error: complaints.append(str(error)))
-    opened.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
-    yield opened
-    opened.close()
-    # A request that is refused, or does not arrive, is shown on the page; the browser writes it down too.
-    assert [text for text in complaints if not text.startswith("Failed to load resource")] == []
-
-
-def put(worker: Worker, name: str, **config: Any) -> None:
-    settings = {key.replace("__", "."): str(value) for key, value in config.items()}
-    status, body = worker.ask("PUT", f"/connectors/{name}/config", settings)
-    assert status == 201, body
-
 
 @pytest.fixture
 def worker(workers: Any, topic: str) -> Worker:
