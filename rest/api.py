@@ -165,6 +165,7 @@ _ERRORS = {
     404: "There is no such thing.",
     409: "It exists already, or the group is being rebalanced.",
     500: "The worker could not do it, or not in time.",
+    503: "The worker does as many of these as it may at one time; ask again in a moment.",
 }
 
 

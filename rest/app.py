@@ -39,6 +39,7 @@ from rest import (
     states,
     tap,
     timeseries,
+    trying,
 )
 from rest.api import REQUEST_TIMEOUT_S, Api
 from rest.body_room import BodyError, body_error
@@ -149,6 +150,7 @@ def _routers(parts: frozenset[Part], *, workers: bool, metrics_page: bool) -> li
             tap.router,
             timeseries.router,
             plugins.router,
+            trying.router,
             dlq.router,
             rebalances.router,
             audit.router,

@@ -49,6 +49,12 @@ async def config(request: Request) -> dict[str, str | None]:
     return _texts(await _json(request, as_text=True), "The request")
 
 
+async def part(request: Request, name: str) -> dict[str, str | None]:
+    """A configuration that is one field of the body, likewise."""
+    body = _object(await _json(request, as_text=True), "The request")
+    return _texts(body.get(name), f'"{name}"')
+
+
 async def offsets(request: Request) -> list[OffsetEntry]:
     """PATCH /connectors/{connector}/offsets."""
     body = _object(await _json(request), "The request")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from base64 import b64decode
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec.structs import asdict
@@ -23,6 +23,9 @@ from connect.pipeline.findings import KeyDefinition, Validation
 from connect.pipeline.outcome import SeenOutcome
 from connect.plugins import PluginRef
 from connect.storage import ConnectorStatus, State, TaskStatus
+
+#: The most records of one trial.
+MOST_TRIED: Final = 20
 
 #: A value of a configuration as it may be written. It is kept as text: 3, 1.50, true.
 Written = str | int | float | bool
@@ -544,6 +547,20 @@ class Replay(msgspec.Struct, forbid_unknown_fields=True):
     values: list[NewValue] = []
     dry_run: bool = False
     again: bool = False
+
+
+class Try(msgspec.Struct, forbid_unknown_fields=True):
+    """PUT /connector-plugins/{plugin}/config/try: a configuration that is not created, and the records to try.
+
+    They are of `topic`, by default the first of the configuration: `limit` of them, the first or with `from_end` the
+    last; or they are `samples`, with `value`, `key`, `headers`, `timestamp`, `topic`, `partition`, all optional.
+    """
+
+    config: dict[str, Written | None]
+    topic: str | None = None
+    limit: Annotated[int, msgspec.Meta(ge=1, le=MOST_TRIED)] = 5
+    from_end: bool = False
+    samples: Annotated[list[dict[str, Any]], msgspec.Meta(max_length=MOST_TRIED)] = []
 
 
 class CreateConnector(msgspec.Struct, forbid_unknown_fields=True):

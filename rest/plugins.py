@@ -85,7 +85,7 @@ async def _unfinished(plugin: str, request: Request, api: Api) -> dict[str, str]
     """The configuration of a request, which may lack keys, with stored secrets in place of their masks."""
     written = await bodies.config(request)
     named = written.setdefault("connector.class", plugin)
-    if named is not None and not _same(api, named, plugin):
+    if named is not None and not same_plugin(api, named, plugin):
         raise ApiError(400, f"Included connector type {named} does not match request type {plugin}")
     name = written.get("name") or ""
     if name:  # stored secrets of this connector take the place of masks
@@ -94,7 +94,8 @@ async def _unfinished(plugin: str, request: Request, api: Api) -> dict[str, str]
     return {key: value for key, value in config.items() if value is not None}
 
 
-def _same(api: Api, one: str, other: str) -> bool:
+def same_plugin(api: Api, one: str, other: str) -> bool:
+    """Whether two names are those of one connector plug-in."""
     try:
         return api.plugins.find(_CONNECTORS, one) == api.plugins.find(_CONNECTORS, other)
     except ConnectError:

@@ -11,7 +11,7 @@ from typing import Final
 
 from connect.cli._secrets import remember
 from connect.errors import ConfigError, ConnectError, PluginNotFoundError, one_line
-from connect.pipeline.build import sink_chain, source_chain
+from connect.pipeline.build import OF_THE_CHAIN, sink_chain, source_chain
 from connect.pipeline.chain import Chain
 from connect.pipeline.parked import RetrySettings
 from connect.pipeline.samples import Kind
@@ -31,8 +31,6 @@ class WrongConfigError(ConnectError):
 
 
 _WORKER = "the worker's configuration"
-#: How the keys begin that a chain reads.
-_OF_THE_CHAIN = ("connector.", "errors.", "header.", "key.", "predicates", "topic", "transforms", "value.")
 
 
 @dataclass(frozen=True)
@@ -152,7 +150,7 @@ def open_pipeline(
         plugins = Plugins.discover(comma_separated(worker.values.get("plugin.path")))
     try:
         # Passwords of the connector's own are not here where pipelines are tested.
-        resolved = worker.resolved(config, lambda key: key.startswith(_OF_THE_CHAIN))
+        resolved = worker.resolved(config, lambda key: key.startswith(OF_THE_CHAIN))
         found, note = (kind, "") if kind else _kind(plugins, resolved)
         make = sink_chain if found == "sink" else source_chain
         return Pipeline(found, make(plugins, worker.values, resolved, lambda _: None), resolved, note)

@@ -209,19 +209,10 @@ def _of_topic(args: argparse.Namespace, pipeline: Pipeline, worker: WorkerSettin
             spans = {args.partition: spans[args.partition]}
         if args.offset is not None:
             spans = {number: Span(max(args.offset, span.begin), span.end) for number, span in spans.items()}
-        if args.from_end:
-            spans = {number: Span(max(end - limit, begin), end) for number, (begin, end) in spans.items()}
-            found = list(browser.read(args.topic, spans, _READ_S))
-            found.sort(key=lambda one: (one.timestamp or 0, one.partition, one.offset))
-            records = iter(found[-limit:])
-        else:
-            records = browser.read(args.topic, spans, _READ_S)
-        for taken, one in enumerate(records, 1):
+        for one in browser.some(args.topic, spans, limit, _READ_S, from_end=args.from_end):
             yield consumed(
                 one.topic, one.value, one.key, one.partition, one.offset, one.timestamp, one.headers, one.timestamp_type
             )
-            if taken == limit:
-                return
     except TimeoutError as error:
         raise ConfigError("--topic", str(error)) from error
     finally:

@@ -40,7 +40,7 @@ def validate(worker: Worker, policy: ClientConfigOverridePolicy, config: Mapping
     problems = excess(config)
     if problems:  # nobody works on it
         config = within_limits(config)
-    hidden_aliases = _aliases_from_providers(config)
+    hidden_aliases = [Unresolved(key, message) for key, message in aliases_from_providers(config)]
     looked_up = worker.looked_up(_without(config, hidden_aliases))
     resolved = looked_up.usable()
     given = (*secrets_of(looked_up), *secrets_of(worker.looked_up(_variables_alone(resolved.secret_keys, config))))
@@ -93,9 +93,10 @@ def _tell_unresolved(validation: Validation, config: Mapping[str, str], unresolv
     _add(validation, [(each.key, each.message) for each in unresolved])
 
 
-def _aliases_from_providers(config: Mapping[str, str]) -> list[Unresolved]:
+def aliases_from_providers(config: Mapping[str, str]) -> list[tuple[str, str]]:
+    """The keys whose values become visible names although a config provider gives them, and what to do."""
     message = "has a variable of a config provider. These names become parts of keys, which are shown: write them out."
-    return [Unresolved(key, message) for key in _ALIASES if any(variables(config.get(key, "")))]
+    return [(key, message) for key in _ALIASES if any(variables(config.get(key, "")))]
 
 
 def _without(config: Mapping[str, str], unresolved: Sequence[Unresolved]) -> dict[str, str]:

@@ -41,6 +41,12 @@ class RebalanceError(HerderError):
     status = 409
 
 
+class BusyError(HerderError):
+    """The worker is doing as many of these as it may at one time; the same request may succeed in a moment."""
+
+    status = 503
+
+
 class NobodyKnownError(RebalanceError):
     """Another worker of the group has to do this, and it is not known at the moment which."""
 

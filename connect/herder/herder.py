@@ -18,9 +18,11 @@ from connect.herder.lag import ConnectorLag
 from connect.herder.model import Change, ConnectorInfo, ConnectorState, Health, OffsetEntry, TargetState
 from connect.herder.rebalance_history import Rebalance
 from connect.herder.taps import Tapping
+from connect.herder.trials import TrialRequest
 from connect.herder.worker_metrics import WorkerMetrics
 from connect.pipeline.findings import KeyDefinition, Validation
 from connect.storage.config_history import ConfigVersion
+from connect.worker.trials import TrialResult
 
 T = TypeVar("T")
 
@@ -159,6 +161,13 @@ class Herder(Protocol):
 
     def choices(self, key: str, config: Mapping[str, str]) -> Future[Choices]:
         """List the values that a key of a configuration could have now. Never raises for its content."""
+
+    def try_records(self, request: TrialRequest) -> Future[TrialResult]:
+        """Run sample records through a configuration that is not created, in a process of its own.
+
+        Only what cannot be tried raises: BadRequestError, in the future. A plug-in that hangs or crashes is a reason in
+        the result. ForbiddenError if that is off; BusyError while as many run as may.
+        """
 
     def plugin_settings(self, name: str, version: str | None = None) -> Future[list[KeyDefinition]]:
         """The definitions of a plug-in's settings (KIP-769). NotFoundError."""

@@ -33,6 +33,7 @@ from connect.herder.pool import Pool
 from connect.herder.pool_states import PoolStates
 from connect.herder.rebalance_history import Rebalance
 from connect.herder.taps import Tapping
+from connect.herder.trials import TrialRequest
 from connect.herder.views import connector_info, connector_state, connector_type, heard
 from connect.herder.worker import Worker
 from connect.herder.worker_metrics import WorkerMetrics
@@ -46,6 +47,7 @@ from connect.storage.config_history import ConfigVersion
 from connect.storage.config_log import ConfigLog, MemoryConfigLog
 from connect.storage.config_state import RestartRequest
 from connect.telemetry.levels import levels
+from connect.worker.trials import TrialResult
 
 _AT_ONCE: Final = 32
 
@@ -198,6 +200,9 @@ class WorkerHerder:
 
     def choices(self, key: str, config: Mapping[str, str]) -> Future[Choices]:
         return self._queries.choices(key, config)
+
+    def try_records(self, request: TrialRequest) -> Future[TrialResult]:
+        return self._queries.try_records(request)
 
     def plugin_settings(self, name: str, version: str | None = None) -> Future[list[KeyDefinition]]:
         return self._queries.plugin_settings(name, version)

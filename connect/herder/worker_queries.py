@@ -14,8 +14,10 @@ from connect.herder.checks import load_policy
 from connect.herder.choices import Choices, choices
 from connect.herder.dead_letters import DeadLetters
 from connect.herder.plugin_settings import plugin_settings
+from connect.herder.trials import TrialRequest, Trials
 from connect.herder.worker import Worker
 from connect.pipeline.findings import KeyDefinition, Validation
+from connect.worker.trials import TrialResult
 
 log = logging.getLogger("connect.herder")
 
@@ -39,6 +41,7 @@ class WorkerQueries:
     def __init__(self, worker: Worker) -> None:
         self._worker = worker
         self._policy = load_policy(worker.plugins, worker.raw)
+        self._trials = Trials(worker, self._policy)
         self._threads = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="ask")
         self._listing = ThreadPoolExecutor(_LISTING_AT_ONCE, thread_name_prefix="choices")
         self._reading = threading.Semaphore(_READING_AT_ONCE)
@@ -66,6 +69,10 @@ class WorkerQueries:
     def choices(self, key: str, config: Mapping[str, str]) -> Future[Choices]:
         """See `Herder.choices`."""
         return self._listing.submit(choices, self._worker, self._policy, key, config)
+
+    def try_records(self, request: TrialRequest) -> Future[TrialResult]:
+        """See `Herder.try_records`."""
+        return self._trials.begin(request)
 
     def refuse_if_wrong(self, name: str, config: Mapping[str, str]) -> None:
         """Validate, on this thread. Raises BadRequestError with all errors."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from connect.api.converter import Converter, HeaderConverter
 from connect.api.plugin import Plugin
@@ -22,6 +22,8 @@ from connect.settings.raw import comma_separated, prefixed
 log = logging.getLogger(__name__)
 
 SIMPLE_HEADERS = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
+#: How the keys of a connector begin that a chain, or whoever tries one, reads. The others are its tasks'.
+OF_THE_CHAIN: Final = ("connector.", "errors.", "header.", "key.", "predicates", "topic", "transforms", "value.")
 
 
 def sink_chain(

@@ -31,6 +31,11 @@ def raw_after(stage: Stage, raw: frozenset[Part]) -> frozenset[Part]:
     return raw if part is None else raw ^ {part}
 
 
+def title(stage: Stage, operation: str, alias: str | None) -> str:
+    """A step in words, as `value converter JsonConverter` or `transformation cast (Cast)`."""
+    return f"{stage.words} {operation if alias is None else f'{alias} ({operation})'}"
+
+
 class StepFailure(msgspec.Struct):
     """A step's error.
 
@@ -75,9 +80,8 @@ class SeenStep(msgspec.Struct, omit_defaults=True):
 
     @property
     def title(self) -> str:
-        """The step in words, as `value converter JsonConverter` or `transformation cast (Cast)`."""
-        operation = self.operation if self.alias is None else f"{self.alias} ({self.operation})"
-        return f"{Stage(self.stage).words} {operation}"
+        """The step in words."""
+        return title(Stage(self.stage), self.operation, self.alias)
 
 
 class SeenOutcome(msgspec.Struct, omit_defaults=True):

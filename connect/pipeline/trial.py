@@ -1,7 +1,8 @@
 """Runs single records through a chain step by step and records the result of each. Nothing else happens.
 
 No record is written, no offset moves, nothing is retried. The converters, transformations and predicates of the chain
-are plug-in code and run in the process that calls this: a command's own, never a worker's.
+are plug-in code and run in the process that calls this: a command's own, or one that a worker starts for it
+(`connect.worker.trial_process`), never a worker's.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from connect.data.batch import Batch, SinkBatch, SourceBatch
 from connect.data.record import Record, SinkRecord
 from connect.errors import ConfigError, RetriableError
 from connect.pipeline.chain import Chain, Step
-from connect.pipeline.outcome import Outcome, StepFailure, StepResult, raw_after
+from connect.pipeline.outcome import Outcome, StepFailure, StepResult, raw_after, title
 from connect.pipeline.seen import PARTS, Part, Snapshot, changes
 from connect.pipeline.steps import Transform
 
@@ -26,12 +27,20 @@ class Trial:
         chain: of a connector; from now on used by this trial alone.
         dead_letters: the topic for records that are given up, for advice.
         retry_topic: the first retry topic, likewise.
+        begins: called before each step with its title: for who wants to know which one does not return.
     """
 
-    def __init__(self, chain: Chain, dead_letters: str | None = None, retry_topic: str | None = None) -> None:
+    def __init__(
+        self,
+        chain: Chain,
+        dead_letters: str | None = None,
+        retry_topic: str | None = None,
+        begins: Callable[[str], None] = lambda _: None,
+    ) -> None:
         self._chain = chain
         self._dead_letters = dead_letters
         self._retry_topic = retry_topic
+        self._begins = begins
         self._answers: dict[int, _Answered] = {}
         for number, step in enumerate(chain.steps):
             if isinstance(step, Transform) and step.predicate is not None:
@@ -49,6 +58,7 @@ class Trial:
         batch: Batch[Any] = SinkBatch.of([record]) if isinstance(record, SinkRecord) else SourceBatch.of([record])
         done: list[StepResult] = []
         for number, step in enumerate(self._chain.steps):
+            self._begins(title(step.stage, step.operation, getattr(step, "alias", None)))
             result, batch = self._step(number, step, batch, now)
             done.append(result)
             if result.after is None:

@@ -81,8 +81,8 @@ class TapOptions(Options):
         "tap.enabled",
         default=True,
         importance="LOW",
-        doc="Whether users with the role operator may look at records on their way through a task. Only here, not in "
-        "Kafka.",
+        doc="Whether users with the role operator may look at records on their way through a task, and editors try "
+        "configurations on records. Only here, not in Kafka.",
     )
     masks = List(
         "tap.mask.fields",

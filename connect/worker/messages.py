@@ -266,11 +266,17 @@ class UsedTopics(Message, frozen=True):
 
 
 class Tapped(Message, frozen=True):
-    """An answer to `OpenTap`: a record as a `SeenOutcome` in JSON, masked; or why there will be none."""
+    """An answer to `OpenTap`, or of a trial: a record as a `SeenOutcome` in JSON, masked; or why there will be none."""
 
     question: int
     record: bytes = b""
     error: str = ""
+
+
+class Trying(Message, frozen=True):
+    """What a trial does next, for when it does not return from it: "reading topic orders"."""
+
+    what: str
 
 
 class Log(Message, frozen=True):
@@ -446,6 +452,7 @@ AnyMessage = (
     | Waiting
     | Alive
     | UsedTopics
+    | Trying
     | Log
     | Call
     | Answer

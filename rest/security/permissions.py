@@ -86,6 +86,8 @@ _RULES: Final[list[tuple[str, str, Role, Where]]] = [
     # It starts the plug-in's process, and is for those who write configurations.
     ("GET", r"/connector-plugins/[^/]+/config", Role.EDITOR, "somewhere"),
     ("PUT", r"/connector-plugins/[^/]+/config/validate", Role.EDITOR, "somewhere"),
+    # It reads topics, as a connector of this configuration would: see `rest.trying`.
+    ("PUT", r"/connector-plugins/[^/]+/config/try", Role.EDITOR, "somewhere"),
     ("GET", r"/connector-plugins/[^/]+/config/choices", Role.EDITOR, "somewhere"),
     # The plug-in connects, as a connector of this configuration would.
     ("PUT", r"/connector-plugins/[^/]+/config/[^/]+/choices", Role.EDITOR, "somewhere"),

@@ -5,9 +5,12 @@ It uses the client settings of the connector's own consumer, so that a user who 
 
 from __future__ import annotations
 
+import heapq
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from connect.data.record import TopicPartition
@@ -75,7 +78,7 @@ class Browser:
         found = self._offsets(topic, list(spans), timestamp)
         return {number: offset if offset >= 0 else spans[number].end for number, offset in found.items()}
 
-    def read(self, topic: str, spans: Mapping[int, Span], timeout: float) -> Iterator[StoredRecord]:
+    def read(self, topic: str, spans: Mapping[int, Span], timeout: float) -> Generator[StoredRecord, None, None]:
         """The records of these spans, those of one partition in order. Ends with the last, or after `timeout` seconds.
 
         Raises:
@@ -95,6 +98,21 @@ class Browser:
         settings = {**self._consumer_settings, "group.id": f"browse-{uuid.uuid4()}", **_AHEAD}
         yield from read_records(settings, begin, in_time, until)
 
+    def some(
+        self, topic: str, spans: Mapping[int, Span], limit: int, timeout: float, *, from_end: bool = False
+    ) -> Iterator[StoredRecord]:
+        """At most so many records of these spans: the first that come, or the latest in the order of their times.
+
+        No more than these are in memory. Raises as `read` does.
+        """
+        if not from_end:
+            with closing(self.read(topic, spans, timeout)) as records:
+                yield from islice(records, limit)
+            return
+        ends = {number: Span(max(end - limit, begin), end) for number, (begin, end) in spans.items()}
+        latest = heapq.nlargest(limit, self.read(topic, ends, timeout), key=_moment)
+        yield from reversed(latest)
+
     def _offsets(self, topic: str, partitions: Sequence[int], which: int) -> dict[int, int]:
         committed_only = self._consumer_settings.get("isolation.level", "read_committed") == "read_committed"
         asked = {TopicPartition(topic, number): which for number in partitions}
@@ -103,6 +121,10 @@ class Browser:
         except AdminError as error:
             raise _refused(topic, error) from error
         return {partition.partition: offset for partition, offset in found.items()}
+
+
+def _moment(one: StoredRecord) -> tuple[int, int, int]:
+    return one.timestamp or 0, one.partition, one.offset
 
 
 def _refused(topic: str, error: AdminError) -> ConnectError:

@@ -12,12 +12,14 @@ from connect.herder.last_hour import LastHour
 from connect.herder.model import Change, ConnectorInfo, ConnectorState, Health, OffsetEntry, TargetState
 from connect.herder.rebalance_history import Rebalance
 from connect.herder.taps import TappedRecord, Tapping
+from connect.herder.trials import TrialRequest
 from connect.herder.worker_metrics import ConnectorMetrics
 from connect.pipeline.findings import KeyDefinition, Validation
 from connect.settings import Listed
 from connect.storage import ConnectorStatus, State, TaskStatus
 from connect.storage.config_history import ConfigVersion
 from connect.telemetry.metrics import Registry
+from connect.worker.trials import TrialResult
 
 T = TypeVar("T")
 
@@ -60,6 +62,8 @@ class FakeHerder:
         self.tapped: list[TappedRecord] = []
         self.asked: list[tuple[Any, ...]] = []
         self.validated: list[Mapping[str, str]] = []
+        self.trials: list[TrialRequest] = []
+        self.trial: TrialResult | Exception = TrialResult()
         self.hanging: set[str] = set()
         self.listed: dict[str, Choices] = {}
         self.settings = {"Known": [("name", "STRING"), ("token.lifetime", "INT"), ("pin", "PASSWORD")]}
@@ -217,6 +221,15 @@ class FakeHerder:
     def choices(self, key: str, config: Mapping[str, str]) -> Future[Choices]:
         self.validated.append(config)
         return done(self.listed.get(key, Choices([], message="None can be listed.")))
+
+    def try_records(self, request: TrialRequest) -> Future[TrialResult]:
+        self.trials.append(request)
+        future: Future[TrialResult] = Future()
+        if isinstance(self.trial, Exception):
+            future.set_exception(self.trial)
+        else:
+            future.set_result(self.trial)
+        return future
 
     def plugin_settings(self, name: str, version: str | None = None) -> Future[list[KeyDefinition]]:
         self.asked.append(("settings", name))

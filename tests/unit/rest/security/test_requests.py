@@ -101,6 +101,7 @@ REQUESTS = [
     ("POST", "/connectors/a1/dlq/replay", {}, "editor"),
     ("GET", "/connector-plugins/Known/config", None, "editor"),
     ("PUT", "/connector-plugins/Known/config/validate", CONFIG, "editor"),
+    ("PUT", "/connector-plugins/Known/config/try", {"config": CONFIG}, "editor"),
     ("GET", "/connector-plugins/Known/config/choices", None, "editor"),
     ("PUT", "/connector-plugins/Known/config/topic/choices", CONFIG, "editor"),
     ("PUT", "/connectors/a1/config", CONFIG, "editor"),
