@@ -37,7 +37,7 @@ def test_pages_are_for_browsers(client) -> None:
 def test_every_operation_is_described(client) -> None:
     found = client.get("/openapi.json").json()
     operations = [(method, path) for path, methods in found["paths"].items() for method in methods]
-    assert len(operations) == 47  # and the two among workers
+    assert len(operations) == 48  # and the two among workers
     assert ("put", "/connectors/{connector}/fence") not in operations
     known = found["components"]["schemas"]
     for text in [str(found["paths"])]:
