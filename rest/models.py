@@ -320,7 +320,7 @@ class ConnectorMetricsInfo(msgspec.Struct):
 
 
 class MovedInfo(msgspec.Struct):
-    """Connectors and tasks that moved: how many, and the first hundred names of both together."""
+    """Connectors and tasks that moved: how many, and the first twenty names of both together."""
 
     connectors: int = 0
     tasks: int = 0
@@ -366,8 +366,8 @@ class RebalanceInfo(msgspec.Struct):
     `generation` and `leader_member`, the leader's id in the group, tell it from all others. `began` and `ended` (ms)
     are the leader's where it answers. `cause`: a worker's start, its loss of the group ("lost"), "configuration", work
     that was "given_back", the end of a "delay", "catching_up" with the config topic, a worker that "joined" or "left",
-    or another "member". `members` is null, and `joined` and `left` are incomplete, where the leader of that time does
-    not answer. A worker that was restarted is in both.
+    or another "member". `members` is null, and `left` empty, where the leader of that time does not answer. A worker
+    that was restarted is in `joined` and in `left`.
     """
 
     generation: int
@@ -378,7 +378,7 @@ class RebalanceInfo(msgspec.Struct):
     cause: str
     reason: str
     members: list[str] | None = None
-    joined: list[str] = []
+    joined: list[str] | None = None
     left: list[str] = []
     waiting: list[WaitingWork] = []
     shares: list[RebalanceShare] = []

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Query, Request, Response
 from connect.herder.rebalance_history import KEPT, Rebalance
 from connect.herder.rebalances import CAUSES
 from rest.api import ApiDep, Forward, describe, flag, json_answer
-from rest.models import MovedInfo, RebalanceInfo, RebalanceList, RebalanceShare, Unreachable, WaitingWork
+from rest.models import MovedInfo, RebalanceInfo, RebalanceList, RebalanceShare, WaitingWork
 from rest.numbers import up_to
 from rest.pool import ask_all, others_in_pool
 
@@ -34,13 +34,13 @@ async def rebalances(request: Request, api: ApiDep, limit: _Limit = str(KEPT), f
     """The last rebalances of the group, newest first: when, why, who joined and left, and what moved."""
     most = up_to(KEPT, "limit", limit)
     here = api.herder.metrics().worker_id
-    answers = [_here(here, one) for one in api.herder.rebalances()]
-    unreachable: list[Unreachable] = []
-    if flag(forward, default=True):
-        others = await others_in_pool(api, request)
-        found, unreachable = await ask_all(api, request, others, "/cluster/rebalances?forward=false", _decoder)
-        answers += [one for answer in found for one in answer.rebalances]
-    return json_answer(RebalanceList(merged(answers)[:most], unreachable))
+    told = [_here(here, one) for one in api.herder.rebalances()[:most]]
+    if not flag(forward, default=True):
+        return json_answer(RebalanceList(told, []))  # to another worker, which puts it together with others
+    path = f"/cluster/rebalances?limit={most}&forward=false"
+    answers, unreachable = await ask_all(api, request, await others_in_pool(api, request), path, _decoder)
+    told += [one for answer in answers for one in answer.rebalances]
+    return json_answer(RebalanceList(merged(told)[:most], unreachable))
 
 
 def merged(told: Iterable[RebalanceInfo]) -> list[RebalanceInfo]:
@@ -60,7 +60,8 @@ def _here(worker: str, one: Rebalance) -> RebalanceInfo:
         one.generation, one.leader, one.leader_member, one.began, one.ended, one.cause, one.reason, shares=[own]
     )
     if (led := one.led) is not None:
-        found.members, found.joined, found.left = list(led.members), list(led.joined), list(led.left)
+        found.members, found.left = list(led.members), list(led.left)
+        found.joined = None if led.joined is None else list(led.joined)
         found.waiting = [WaitingWork(each.worker, each.until, MovedInfo.of(each.work)) for each in led.waiting]
         found.shares += [
             RebalanceShare(
@@ -83,15 +84,21 @@ def _together(told: Sequence[RebalanceInfo]) -> RebalanceInfo:
     for share in sorted((share for one in told for share in one.shares), key=lambda share: share.began is not None):
         shares[share.worker_id] = share  # a worker knows more of itself than its leader does
     found = msgspec.structs.replace(base, shares=[shares[worker] for worker in sorted(shares)])
-    found.joined = sorted({*base.joined, *(share.worker_id for share in found.shares if share.cause in _JOINED)})
-    found.cause, found.reason = _why(found)
+    if found.joined is None:
+        found.joined = [share.worker_id for share in found.shares if share.cause in _JOINED]
+    found.cause, found.reason = _why(found, found.joined)
     return found
 
 
-def _why(one: RebalanceInfo) -> tuple[str, str]:
+def _why(one: RebalanceInfo, joined: Sequence[str]) -> tuple[str, str]:
     """Why it was: what the worker says that began it, or else who joined or left."""
-    began = [share for share in one.shares if share.cause not in ("", _ANOTHER)]
+    began = [
+        share
+        for share in one.shares
+        # Whoever joined in the generation before may be late, and have a part in this one alone.
+        if share.cause not in ("", _ANOTHER) and (share.cause not in _JOINED or share.worker_id in joined)
+    ]
     if began:
         first = min(began, key=lambda share: (_ORDER.get(share.cause, len(_ORDER)), share.worker_id != one.leader))
         return first.cause, first.reason
-    return ("joined" if one.joined else "left" if one.left else _ANOTHER), ""
+    return ("joined" if joined else "left" if one.left else _ANOTHER), ""

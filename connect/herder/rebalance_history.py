@@ -16,12 +16,12 @@ from connect.worker.lease import now
 
 #: Rebalances that a worker remembers, and names that it remembers of each share of work: thousands of tasks may move.
 KEPT: Final = 200
-NAMES: Final = 100
+NAMES: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """Connectors and tasks that moved: how many, and the first hundred names of both together."""
+    """Connectors and tasks that moved: how many, and the first twenty names of both together."""
 
     connectors: int = 0
     tasks: int = 0
@@ -55,13 +55,13 @@ class Led:
     Attributes:
         members: of the group from now on.
         joined, left: who was not in the generation before, and who was. A worker in both was restarted, or was out of
-            the group. A new leader knows of nobody who joined, and of the former leader alone that it left.
+            the group. A new leader does not know who joined (None), and knows of the former leader alone that it left.
         assigned, revoked: by members, without those to whom nothing happened.
         waiting: what is held back.
     """
 
     members: Sequence[str]
-    joined: Sequence[str]
+    joined: Sequence[str] | None
     left: Sequence[str]
     assigned: Mapping[str, Moved]
     revoked: Mapping[str, Moved]
@@ -133,7 +133,7 @@ class LedRound:
         shares = {here[member]: decode_assignment(data) for member, data in self.shares.items()}
         return Led(
             members=sorted(here.values()),
-            joined=sorted(here[member] for member in here.keys() - before.ids.keys()) if before.complete else [],
+            joined=sorted(here[member] for member in here.keys() - before.ids.keys()) if before.complete else None,
             left=sorted(before.ids[member] for member in before.ids.keys() - here.keys()),
             assigned={worker: Moved.of(share.new) for worker, share in shares.items() if share.new},
             revoked={worker: Moved.of(share.revoked) for worker, share in shares.items() if share.revoked},

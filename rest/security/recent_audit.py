@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import heapq
+import itertools
 import threading
 from collections import deque
 from typing import Final
@@ -26,6 +28,7 @@ class RecentAudit:
     def __init__(self, audit: AuditLog) -> None:
         self._audit = audit
         self._lock = threading.Lock()
+        self._numbers = itertools.count()
         self._of_users, self._of_others = _Newest(), _Newest()
 
     def write(self, line: msgspec.Struct) -> None:
@@ -33,23 +36,25 @@ class RecentAudit:
         self._audit.write(line)
         logged_in = isinstance(line, AuditLine) and line.method is not None
         with self._lock:
-            (self._of_users if logged_in else self._of_others).add(encoded(line))
+            (self._of_users if logged_in else self._of_others).add(next(self._numbers), encoded(line))
 
     def lines(self) -> list[bytes]:
-        """Lines as the log has them, without their ends: those of users, then the others, each newest first."""
+        """Lines as the log has them, without their ends, newest first."""
         with self._lock:
-            return [*reversed(self._of_users.lines), *reversed(self._of_others.lines)]
+            both = reversed(self._of_users.lines), reversed(self._of_others.lines)
+            return [line for _, line in heapq.merge(*both, reverse=True)]
 
 
 class _Newest:
-    """As many lines, and bytes, as are kept."""
+    """As many lines, and bytes, as are kept; each with its number."""
 
     def __init__(self) -> None:
-        self.lines: deque[bytes] = deque()
+        self.lines: deque[tuple[int, bytes]] = deque()
         self._bytes = 0
 
-    def add(self, line: bytes) -> None:
-        self.lines.append(line)
+    def add(self, number: int, line: bytes) -> None:
+        self.lines.append((number, line))
         self._bytes += len(line)
         while len(self.lines) > KEPT or (self._bytes > _BYTES and len(self.lines) > 1):
-            self._bytes -= len(self.lines.popleft())
+            _, oldest = self.lines.popleft()
+            self._bytes -= len(oldest)

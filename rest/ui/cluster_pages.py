@@ -1,8 +1,9 @@
-"""/ui/graph and /ui/cluster: the way of the records, the workers with their tasks, and the levels of loggers."""
+"""/ui/graph and /ui/cluster: the way of the records; the workers with their tasks, rebalances and loggers."""
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,13 +15,16 @@ from connect.connector_states import Measured, total
 from rest.ui.cluster import Cluster
 from rest.ui.graph import graph
 from rest.ui.rendering import page
-from rest.ui.requests import cluster_of, done, form_of, refused, to
+from rest.ui.requests import cluster_of, done, form_of, refused, to, why_missing
+from rest.ui.timeline import timeline
 from rest.ui.views import STATES, Part, Row, rows
 
 router = APIRouter(include_in_schema=False)
 
 #: The most connectors of a drawing: more is a tangle, and the topics of each are asked for.
 _DRAWN: Final = 100
+#: Rebalances that are drawn and listed.
+_REBALANCES: Final = 100
 _LEVELS: Final = ("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL", "OFF")
 
 
@@ -76,7 +80,11 @@ async def set_level(request: Request) -> Response:
 
 async def _shown(request: Request, said: str = "", status: int = 200) -> Response:
     cluster = cluster_of(request)
-    answer, loggers = await asyncio.gather(cluster.expanded(), cluster.ask("GET", "admin", "loggers"))
+    answer, loggers, rebalances = await asyncio.gather(
+        cluster.expanded(),
+        cluster.ask("GET", "admin", "loggers"),
+        cluster.ask("GET", "cluster", "rebalances", limit=str(_REBALANCES)),
+    )
     if answer.refused:
         return refused(answer)
     levels: dict[str, Any] = {} if loggers.refused else loggers.body
@@ -85,6 +93,9 @@ async def _shown(request: Request, said: str = "", status: int = 200) -> Respons
         status=status,
         workers=_workers(rows(answer.body)),
         states=STATES,
+        timeline=None if rebalances.refused else timeline(rebalances.body["rebalances"], time.time() * 1000),
+        unreachable=[] if rebalances.refused else rebalances.body["unreachable"],
+        no_timeline=why_missing(rebalances, "These workers do not tell of rebalances."),
         loggers=sorted(levels.items()),
         no_loggers=loggers.message if loggers.refused else "",
         levels=_LEVELS,

@@ -68,6 +68,13 @@ def done(request: Request) -> str:
     return DONE.get(request.query_params.get("done", ""), "")
 
 
+def why_missing(answer: Answer, unknown: str) -> str:
+    """Why a part of a page is missing; empty where it is not. Java workers do not know what it asks for: `unknown`."""
+    if answer.status == 404:
+        return unknown
+    return answer.message if answer.refused else ""
+
+
 def refused(answer: Answer) -> Response:
     """A page instead of one that the cluster refuses to show."""
     title = _TITLES.get(answer.status, "Not available")

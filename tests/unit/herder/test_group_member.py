@@ -154,12 +154,12 @@ def test_the_leader_knows_what_was_assigned_to_whom_and_what_waits(
     assert waiting.until == pytest.approx((time.time() + DELAY_S) * 1000, abs=2_000)
 
 
-def test_a_new_leader_knows_that_the_former_one_left_and_nobody_who_joined(worker: Worker) -> None:
+def test_a_new_leader_knows_that_the_former_one_left_but_not_who_joined(worker: Worker) -> None:
     worker.joined("sessioned", A)  # member "leader" at http://l:1/ leads
     assert worker.member.measured[0].recent()[0].led is None
     found = worker.leads(2, v_1=Work())
     assert found.led is not None
-    assert (found.led.members, found.led.joined, found.led.left) == (["v:1", "w:1"], [], ["l:1"])
+    assert (found.led.members, found.led.joined, found.led.left) == (["v:1", "w:1"], None, ["l:1"])
     assert found.leader == "w:1"
 
 
@@ -169,4 +169,4 @@ def test_who_was_out_of_the_group_compares_with_nothing(worker: Worker) -> None:
     found = worker.leads(5, u_1=Work())
     assert (found.cause, found.reason) == ("lost", "no word")
     assert found.led is not None
-    assert (found.led.joined, found.led.left) == ([], [])
+    assert (found.led.joined, found.led.left) == (None, [])

@@ -137,11 +137,11 @@ def test_only_so_many_are_remembered_and_so_many_names_of_each(rebalances: Rebal
     for number in range(KEPT + 50):
         rebalances.began(reason=str(number))
         rebalances.ended("m")
-    owner.work = Work.of([f"c{one:04}" for one in range(30)], [("c", one) for one in range(4000)])
+    owner.work = Work.of([f"c{one:04}" for one in range(8)], [("c", one) for one in range(4000)])
     rebalances.ended("m")
     kept = rebalances.recent()
     assert len(kept) == KEPT
     assert [kept[1].reason, kept[-1].reason] == [str(KEPT + 49), "51"]
-    assert (kept[0].assigned.connectors, kept[0].assigned.tasks) == (30, 4000)
-    assert len(kept[0].assigned.first_connectors) == 30
-    assert len(kept[0].assigned.first_tasks) == NAMES - 30
+    assert (kept[0].assigned.connectors, kept[0].assigned.tasks) == (8, 4000)
+    assert len(kept[0].assigned.first_connectors) == 8
+    assert len(kept[0].assigned.first_tasks) == NAMES - 8

@@ -35,7 +35,7 @@ def one(generation: int, cause: str = "member", reason: str = "", led: Led | Non
     return Rebalance(generation, told.pop("leader"), member, began, began + 250, cause, reason, led=led, **told)
 
 
-def led(*members: str, joined: tuple[str, ...] = (), left: tuple[str, ...] = (), **more: Any) -> Led:
+def led(*members: str, joined: tuple[str, ...] | None = (), left: tuple[str, ...] = (), **more: Any) -> Led:
     return Led(members, joined, left, more.get("assigned", {}), more.get("revoked", {}), more.get("waiting", ()))
 
 
@@ -135,7 +135,7 @@ def answer_of(herder: Any, worker: str) -> dict[str, Any]:
     """What a worker with this herder answers to another one."""
     from rest.rebalances import _here
 
-    return {"rebalances": merged([_here(worker, each) for each in herder.rebalanced]), "unreachable": []}
+    return {"rebalances": [_here(worker, each) for each in herder.rebalanced], "unreachable": []}
 
 
 def test_who_is_asked_by_another_worker_asks_no_other(client, herder, peers) -> None:
@@ -193,6 +193,15 @@ def test_what_makes_no_sense_is_refused(client, limit: str) -> None:
 def test_the_cause_is_what_the_worker_says_that_began_it(causes: tuple[str, str], found: str) -> None:
     (entry,) = merged([info(share(HERE, causes[0])), info(share(OTHER, causes[1]))])
     assert entry.cause == found
+
+
+def test_who_joined_in_the_generation_before_and_was_late_does_not_join_again() -> None:
+    """As its leader knows; a new leader does not, and believes it."""
+    late, leaders = share(OTHER, "start"), share(HERE, "given_back")
+    (entry,) = merged([info(late), info(leaders, members=[HERE, OTHER], joined=[])])
+    assert (entry.cause, entry.joined) == ("given_back", [])
+    (entry,) = merged([info(late), info(leaders, members=[HERE, OTHER], joined=None)])
+    assert (entry.cause, entry.joined) == ("start", [OTHER])
 
 
 def test_another_workers_cause_is_who_joined_or_left_as_the_leader_knows() -> None:

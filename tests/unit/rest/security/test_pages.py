@@ -59,3 +59,37 @@ def test_a_page_of_another_site_presses_no_button(client: Client, herder) -> Non
     )
     assert answer.status_code == 403
     assert changes(herder) == []
+
+
+def test_the_audit_page_is_for_admins_and_the_timeline_for_those_who_see_all(client: Client) -> None:
+    press(client, "a1", "pause", "otto")
+    refused = client.get("/ui/cluster/audit", headers=basic("edna"))
+    assert refused.status_code == 403
+    assert "user:edna needs the role admin for all connectors." in refused.text
+    page = client.get("/ui/cluster/audit", headers=basic("ada"))
+    assert page.status_code == 200
+    assert "user:otto" in page.text
+    assert "PUT /connectors/a1/pause" in page.text
+    assert "There is no such line." in client.get("/ui/cluster/audit?user=vera", headers=basic("ada")).text
+    assert "user:otto" in client.get("/ui/cluster/audit?user=otto&connector=a1", headers=basic("ada")).text
+    cluster = client.get("/ui/cluster", headers=basic("vera"))
+    assert cluster.status_code == 200
+    assert "user:vera needs the role viewer for all connectors." in cluster.text
+    assert "There was none since the workers started." in client.get("/ui/cluster", headers=basic("edna")).text
+
+
+def test_without_an_audit_log_its_page_says_which_key_switches_it_on(serve: Any) -> None:
+    page = serve().get("/ui/cluster/audit")
+    assert page.status_code == 403
+    assert "rest.security.authentication" in page.text
+
+
+def test_a_line_of_the_audit_log_is_no_markup(guarded: Any) -> None:
+    client = guarded.serve()
+    client.request("DELETE", "/connectors/a%3Cb%3E%27", headers=basic("edna"))
+    client.request("PATCH", "/connectors/a1/config", headers=basic("edna"), json={"<i>": "1", "pin": None})
+    page = client.get("/ui/cluster/audit", headers=basic("ada")).text
+    assert "<b>" not in page
+    assert "<i>" not in page
+    assert "/ui/connectors/a%3Cb%3E%27" in page
+    assert "added: &lt;i&gt;; removed: pin" in page
