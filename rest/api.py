@@ -18,6 +18,7 @@ from rest.errors import ApiError
 from rest.forwarding import Forwarding
 from rest.internal_requests import InternalRequests
 from rest.masking import Masks
+from rest.prometheus import Prometheus
 from rest.rules import SLASH
 from rest.security.access import Access
 from rest.security.recent_audit import RecentAudit
@@ -41,6 +42,7 @@ class Api:
         forwarding: forwards requests to the worker that can carry them out.
         access: what the caller may do and see.
         internal: handles requests of other workers; None in standalone mode.
+        prometheus: has what the workers measured; None where none is configured.
         timeout: of a request, in seconds.
         audit: the newest lines of the audit log; None where there is none.
     """
@@ -52,6 +54,7 @@ class Api:
     access: Access
     internal: InternalRequests | None = None
     timeout: float = REQUEST_TIMEOUT_S
+    prometheus: Prometheus | None = None
     audit: RecentAudit | None = None
 
     async def result(self, asked: Future[T]) -> T:
@@ -165,6 +168,7 @@ _ERRORS = {
     404: "There is no such thing.",
     409: "It exists already, or the group is being rebalanced.",
     500: "The worker could not do it, or not in time.",
+    502: "A server that the worker asks does not answer as it should.",
     503: "The worker does as many of these as it may at one time; ask again in a moment.",
 }
 

@@ -49,6 +49,7 @@ from rest.forwarding import AnsweredElsewhereError, Forwarding, answered_elsewhe
 from rest.headers import ResponseHeaders, parse_rules
 from rest.internal_requests import InternalRequests
 from rest.masking import Masks
+from rest.prometheus import Prometheus
 from rest.rules import ConnectRules
 from rest.security.access import Access
 from rest.security.forwarded import Vouching
@@ -78,8 +79,8 @@ def create_app(
         herder: carries out requests.
         known: the plug-ins of the worker.
         config: the worker's, parsed; rest.mask.secrets, access.control.*, response.http.headers.config,
-            rest.allowed.hosts, rest.forwarded.allow.ips, rest.extension.classes, and rest.security.* where there is no
-            guard.
+            rest.allowed.hosts, rest.forwarded.allow.ips, rest.extension.classes, metrics.prometheus.*, and
+            rest.security.* where there is no guard.
         raw: the same, as written: for extensions, and for the names of this worker.
         parts: which resources; /admin may have listeners of its own.
         requests_of_workers: see `InternalRequests`; None in standalone mode. In a group requests are forwarded to the
@@ -96,8 +97,8 @@ def create_app(
     masks = Masks(herder, enabled=options.masks_secrets, access=access)
     recent = None if guard is None else guard.audit
     client = PeerClient() if requests_of_workers is None else requests_of_workers.peers
-    forwarding = Forwarding(herder, access, client)
-    api = Api(herder, known, masks, forwarding, access, requests_of_workers, timeout, recent)
+    forwarding, prometheus = Forwarding(herder, access, client), Prometheus.of(config)
+    api = Api(herder, known, masks, forwarding, access, requests_of_workers, timeout, prometheus, recent)
     app = _new_app(api)
     metrics_page = MetricsOptions.parse(config).prometheus
     routers = _routers(parts, workers=requests_of_workers is not None, metrics_page=metrics_page)

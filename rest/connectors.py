@@ -12,7 +12,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 
 from connect.herder.errors import NotFoundError
 from connect.herder.model import TargetState
-from rest import bodies, metrics
+from rest import bodies, metrics, timeseries
 from rest.api import AT_LEADER, Answer, Api, ApiDep, ConnectorName, Forward, describe, flag, json_answer
 from rest.errors import ApiError
 from rest.models import Connector, ConnectorStatusInfo, CreateConnector, ExpandedConnector, Topics, Written
@@ -43,7 +43,9 @@ async def list_connectors(
     request: Request,
     api: ApiDep,
     stalled: Stalled,
-    expand: Annotated[list[str] | None, Query(description="status, info, metrics: any of them, repeated.")] = None,
+    expand: Annotated[
+        list[str] | None, Query(description="status, info, metrics, timeseries: any of them, repeated.")
+    ] = None,
     forward: Forward = None,
 ) -> Response:
     """List connectors."""
@@ -52,10 +54,15 @@ async def list_connectors(
         return json_answer(names)
     found = await asyncio.gather(*(_expanded(api, name, expand, stalled=stalled) for name in names))
     answer = {name: what for name, what in found if what is not None}
+    ask_others = flag(forward, default=True)
     if "metrics" in expand:
-        measured = await metrics.of_all(api, request, list(answer), ask_others=flag(forward, default=True))
+        measured = await metrics.of_all(api, request, list(answer), ask_others=ask_others)
         for name, what in answer.items():
             what.metrics = measured[name]
+    if "timeseries" in expand:
+        lines = await timeseries.of_all(api, request, list(answer), ask_others=ask_others)
+        for name, what in answer.items():
+            what.timeseries = lines[name]
     return json_answer(answer)
 
 

@@ -142,7 +142,7 @@ class Forwarding:
             headers = self._headers(request, method, url, body)
             if put_to is not None:
                 headers["content-type"] = "application/json"
-            status, answered, content = await _in_thread(
+            status, answered, content = await in_thread(
                 lambda: self._client.exchange(method, url, body or None, headers, _TIMEOUT_S)
             )
         except PeerError as error:
@@ -169,7 +169,7 @@ def _next_hop(request: Request, base: str, put_to: str | None = None) -> str:
     return f"{base.rstrip('/')}{path}?{urlencode(query)}"
 
 
-async def _in_thread(ask: Callable[[], T]) -> T:
+async def in_thread(ask: Callable[[], T]) -> T:
     """Its result or error. The thread is its own: one that hangs blocks neither other requests nor the end."""
     loop = asyncio.get_running_loop()
     answered: asyncio.Future[T] = loop.create_future()

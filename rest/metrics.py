@@ -11,20 +11,14 @@ import msgspec
 from fastapi import APIRouter, Request, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from connect.errors import one_line
 from connect.herder.herder import Herder
-from connect.peers import PeerError
 from connect.telemetry.exposition import CONTENT_TYPE
 from connect.telemetry.metrics import Registry
 from rest.api import Api, ApiDep
-from rest.elsewhere import others_of
+from rest.elsewhere import expanded_elsewhere
 from rest.models import ConnectorMetricsInfo, ExpandedConnector, Figures, TaskMetricsInfo, Unreachable
 
-#: How long another worker may take to tell what it measures; it has all in memory.
-_PEER_S: Final = 2.0
 _ROUTE: Final = "connect.route"
-
-_decoder = msgspec.json.Decoder(dict[str, ExpandedConnector])
 
 router = APIRouter(tags=["worker"])
 _PAGE: Final[dict[str, Any]] = {"description": "Prometheus's text format.", "content": {"text/plain": {}}}
@@ -48,14 +42,9 @@ async def of_all(
     """
     here = api.herder.metrics().worker_id
     found = {name: _here(api.herder, name, here) for name in names}
-    elsewhere: dict[str, list[str]] = {}
-    for name in found if ask_others else ():
-        for worker in others_of(api.herder, name):
-            elsewhere.setdefault(worker, []).append(name)
-    answers = await asyncio.gather(*(_ask(api, request, worker) for worker in elsewhere))
-    for (worker, asked), answer in zip(elsewhere.items(), answers, strict=True):
-        for name in asked:
-            _add(found[name], worker, answer, name)
+    for other in await expanded_elsewhere(api, request, found, "metrics") if ask_others else ():
+        for name in other.connectors:
+            _add(found[name], other.worker, other.answer, name)
     for info in found.values():
         info.tasks.sort(key=lambda task: task.id)
     return found
@@ -67,17 +56,6 @@ def _here(herder: Herder, name: str, worker: str) -> ConnectorMetricsInfo:
     if known.connector is None:
         return ConnectorMetricsInfo(None, {}, tasks, [])
     return ConnectorMetricsInfo(worker, _shown(known.connector), tasks, [])
-
-
-async def _ask(api: Api, request: Request, worker: str) -> dict[str, ExpandedConnector] | str:
-    """Another worker's response, or why there is none."""
-    asked = api.forwarding.ask(request, worker, "/connectors?expand=metrics&forward=false", _PEER_S)
-    try:
-        return _decoder.decode(await asyncio.wait_for(asked, _PEER_S + 0.5))
-    except TimeoutError:
-        return f"It had no answer within {_PEER_S:g} seconds."
-    except (PeerError, msgspec.DecodeError) as error:
-        return one_line(error)
 
 
 def _add(info: ConnectorMetricsInfo, worker: str, answer: dict[str, ExpandedConnector] | str, name: str) -> None:

@@ -204,6 +204,7 @@ class Series(msgspec.Struct):
     """A connector's tasks on one worker, oldest point first; null where nothing is known.
 
     Attributes:
+        worker_id: null for all workers together.
         at: the ends of the points, in ms since the epoch.
         tasks: how many ran.
         records_per_second: handed to the target, or acknowledged by the brokers.
@@ -213,22 +214,44 @@ class Series(msgspec.Struct):
         age_ms: the age of the oldest record when it was put or acknowledged.
     """
 
-    worker_id: str
+    worker_id: str | None
     at: list[int]
     tasks: list[int]
-    records_per_second: list[float]
-    errors_per_second: list[float]
+    records_per_second: list[float | None]
+    errors_per_second: list[float | None]
     lag: list[float | None]
     put_ms: list[float | None]
     age_ms: list[float | None]
 
 
 class TimeSeries(msgspec.Struct):
-    """GET /connectors/{connector}/timeseries: by worker, and the workers that do not answer."""
+    """GET /connectors/{connector}/timeseries: by worker, and the workers that do not answer.
+
+    `longest_hours` is 1, or more where a Prometheus is asked for what workers do not keep.
+    """
 
     every_ms: int
     series: list[Series]
     unreachable: list[Unreachable]
+    longest_hours: int = 1
+
+
+class Sparkline(msgspec.Struct, omit_defaults=True):
+    """A connector's last hour on all workers in 30 points, oldest first; null where nothing is known.
+
+    Attributes:
+        every_ms: from one point to the next.
+        until: the end of the last interval, in ms since the epoch. It is not over yet.
+        records_per_second: the average of an interval; left out if all of it is zero or unknown.
+        lag: the highest of an interval; left out likewise.
+        unreachable: workers that do not answer.
+    """
+
+    every_ms: int
+    until: int
+    records_per_second: list[float | None] = []
+    lag: list[float | None] = []
+    unreachable: list[Unreachable] = []
 
 
 class TappedRecordInfo(msgspec.Struct):
@@ -427,6 +450,7 @@ class ExpandedConnector(msgspec.Struct):
     info: Connector | msgspec.UnsetType = msgspec.UNSET
     status: ConnectorStatusInfo | msgspec.UnsetType = msgspec.UNSET
     metrics: ConnectorMetricsInfo | msgspec.UnsetType = msgspec.UNSET
+    timeseries: Sparkline | msgspec.UnsetType = msgspec.UNSET
 
 
 LagWord = Literal["OK", "WARN", "STALLED"]

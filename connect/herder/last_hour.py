@@ -5,16 +5,21 @@ A chart needs no database then. Whoever wants to look back further asks Promethe
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from array import array
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 EVERY_S: Final = 10.0
 #: Points of a connector: an hour.
 POINTS: Final = 360
+#: A sparkline has a point for two minutes, so that 30 of them are the same hour.
+SPARKLINE_EVERY_S: Final = 120.0
+SPARKLINE_POINTS: Final = 30
 _LAST_LOOK_S: Final = 1.0
 
 
@@ -58,14 +63,57 @@ class Point(NamedTuple):
     tasks: float
 
 
+class Sparkline(NamedTuple):
+    """The same hour in few points, oldest first; NaN where nothing is known.
+
+    Attributes:
+        newest: the number of the last interval since the epoch. It may not be over yet.
+        records: for each second, on average.
+        lag: the highest.
+    """
+
+    newest: int
+    records: Sequence[float]
+    lag: Sequence[float]
+
+
+def _unknown() -> deque[float]:
+    return deque([math.nan] * SPARKLINE_POINTS, maxlen=SPARKLINE_POINTS)
+
+
+@dataclass(slots=True)
+class _Intervals:
+    """The points of a sparkline, kept up to date point by point: it is read for all connectors at once."""
+
+    newest: int = 0
+    looks: int = 0
+    records: deque[float] = field(default_factory=_unknown)
+    lag: deque[float] = field(default_factory=_unknown)
+
+    def add(self, point: Point) -> None:
+        middle = point.at / 1000 - EVERY_S / 2
+        ahead = int(middle // SPARKLINE_EVERY_S) - self.newest
+        if ahead > 0:  # else the clock was set back
+            self.newest += ahead
+            self.looks = 0
+            for kept in (self.records, self.lag):
+                kept.extend([math.nan] * min(ahead, SPARKLINE_POINTS))
+        self.looks += 1
+        before = self.records[-1] if self.looks > 1 else 0.0
+        self.records[-1] = before + (point.records - before) / self.looks
+        self.lag[-1] = _known(max, (self.lag[-1], point.lag))
+
+
 @dataclass(slots=True)
 class _Series:
     """Points in a ring, one number after another."""
 
     numbers: array[float]
     next: int = 0
+    intervals: _Intervals = field(default_factory=_Intervals)
 
     def add(self, point: Point) -> None:
+        self.intervals.add(point)
         width = len(point)
         self.numbers[self.next * width : (self.next + 1) * width] = array("d", point)
         self.next = (self.next + 1) % POINTS
@@ -115,6 +163,12 @@ class LastHour:
             series = self._series.get(connector)
             return [] if series is None else series.points()
 
+    def sparklines(self) -> dict[str, Sparkline]:
+        """Of each connector that had a task here within the hour."""
+        with self._lock:
+            found = {name: series.intervals for name, series in self._series.items()}
+            return {name: Sparkline(one.newest, tuple(one.records), tuple(one.lag)) for name, one in found.items()}
+
     def look(self) -> None:
         """Add a point to each connector. Forgets connectors that have had no task here for an hour."""
         now, seconds = self._totals(), self._clock() - self._moment
@@ -138,8 +192,14 @@ class LastHour:
                     del self._series[connector]
 
     def _run(self) -> None:
-        while not self._ended.wait(EVERY_S):
+        while not self._ended.wait(until_next_look(self._wall())):
             self.look()
+
+
+def until_next_look(wall: float) -> float:
+    """Seconds from this time. All workers look at the same moments, so that their points can be added up."""
+    left = EVERY_S - wall % EVERY_S
+    return left if left > EVERY_S / 2 else left + EVERY_S
 
 
 def _point(at: float, seconds: float, tasks: list[tuple[float, float, TaskTotals]]) -> Point:
@@ -156,4 +216,4 @@ def _point(at: float, seconds: float, tasks: list[tuple[float, float, TaskTotals
 
 def _known(together: Callable[[list[float]], float], values: Iterable[float]) -> float:
     found = [value for value in values if value == value]
-    return together(found) if found else float("nan")
+    return together(found) if found else math.nan

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final, Literal
+from urllib.parse import urlsplit
 
 from connect.settings.options import Options
-from connect.settings.setting import Boolean, Int, List, Long, String, seconds
+from connect.settings.setting import Boolean, Int, List, Long, Password, Secret, String, seconds
 from connect.settings.validators import at_least, one_of
 
 #: The only reporter of Kafka's that is meant by default. There is no JMX here; /metrics has all that it shows.
@@ -19,6 +21,44 @@ def _interval(name: str, value: Any) -> None:
 
 def _names(word: str) -> Literal["jmx", "short"]:
     return "short" if word == "short" else "jmx"
+
+
+#: A label and its value, as Prometheus names labels. Those that begin with two underscores are its own.
+_LABEL: Final = re.compile(r"(?!__)([a-zA-Z_][a-zA-Z0-9_]*)=(.+)", re.DOTALL)
+#: What the queries say themselves.
+_OURS: Final = frozenset({"connector", "task", "state", "le"})
+
+
+def _server(name: str, value: str) -> None:
+    # The value may hold a login, so no message shows it.
+    try:
+        url = urlsplit(value)
+        known = url.scheme in ("http", "https") and bool(url.hostname) and url.port != 0
+    except ValueError:
+        known = False
+    if not known or re.search(r"[\x00-\x20\x7f]", value):
+        raise ValueError("is not the address of a server. Write http://host:9090, or https://host/path.")
+    if "@" in url.netloc:
+        raise ValueError("has a login in it. Write that as metrics.prometheus.basic.auth.user.info.")
+    if url.query or url.fragment:
+        raise ValueError("has something after ? or #. Write only scheme, host, port and path.")
+
+
+def _user_info(name: str, value: Secret) -> None:
+    if ":" not in value.reveal():
+        raise ValueError("is not of the form <user>:<password>.")
+
+
+def _labels(written: list[str]) -> dict[str, str]:
+    found = {}
+    for item in written:
+        match = _LABEL.fullmatch(item)
+        if match is None:
+            raise ValueError(f'"{item}" is not of the form label=value. Write job=connect, for example.')
+        if match[1] in _OURS:
+            raise ValueError(f'"{match[1]}" is a label that the charts themselves select by. Take it out.')
+        found[match[1]] = match[2]
+    return found
 
 
 class MetricsOptions(Options):
@@ -85,4 +125,40 @@ class MetricsOptions(Options):
         importance="LOW",
         validator=at_least(3),
         doc="The number of looks that decide the status of a partition: OK, WARN or STALLED. Only here, not in Kafka.",
+    )
+
+
+class PrometheusOptions(Options):
+    """The Prometheus that scrapes the workers, for charts of more than the last hour."""
+
+    url = String(
+        "metrics.prometheus.url",
+        default=None,
+        importance="LOW",
+        validator=_server,
+        doc="The Prometheus that scrapes the workers of this pool, such as http://prometheus:9090, or another server "
+        "with its HTTP API. The operations page then has charts of up to a month. Only here, not in Kafka.",
+    )
+    labels = List(
+        "metrics.prometheus.labels",
+        default=[],
+        importance="LOW",
+        convert=_labels,
+        doc="Labels that all workers of this pool have there, such as job=connect-orders. Needed where several pools "
+        "have connectors of the same name. Only here, not in Kafka.",
+    )
+    bearer_token = Password(
+        "metrics.prometheus.bearer.auth.token",
+        default=None,
+        importance="LOW",
+        convert=Secret.reveal,
+        doc="A token, where it wants one. Only here, not in Kafka.",
+    )
+    user_info = Password(
+        "metrics.prometheus.basic.auth.user.info",
+        default=None,
+        importance="LOW",
+        validator=_user_info,
+        convert=Secret.reveal,
+        doc="<user>:<password>, where it wants these. Only here, not in Kafka.",
     )

@@ -11,7 +11,7 @@ from typing import Final
 
 from connect.settings.definition import define
 from connect.settings.distributed_keys import CLIENT, DISTRIBUTED_ONLY
-from connect.settings.metrics_keys import MetricsOptions
+from connect.settings.metrics_keys import MetricsOptions, PrometheusOptions
 from connect.settings.options import Options
 from connect.settings.recovery_keys import RecoveryOptions
 from connect.settings.rest_security_keys import RestSecurityOptions
@@ -280,7 +280,7 @@ STANDALONE_ONLY: Final = define(
     ),
 )
 
-_WATCHED: Final = MetricsOptions.definition() | RestSecurityOptions.definition()
+_WATCHED: Final = MetricsOptions.definition() | PrometheusOptions.definition() | RestSecurityOptions.definition()
 
 #: Everything that a standalone worker reads itself.
 STANDALONE: Final = COMMON | _WATCHED | STANDALONE_ONLY

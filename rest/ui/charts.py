@@ -1,4 +1,4 @@
-"""Charts of a connector's last hour: lines of SVG that the server draws, so that they need no script."""
+"""Charts of a connector over an hour, or more: lines of SVG that the server draws, so that they need no script."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from rest.ui.cluster import Answer
 from rest.ui.rendering import count, duration
 
 WIDTH: Final = 600
 HEIGHT: Final = 100
 _HOUR_MS: Final = 3_600_000
+#: What can be chosen, in hours, and how it is called.
+PERIODS: Final[Mapping[int, str]] = {1: "hour", 6: "6 hours", 24: "day", 168: "week", 720: "month"}
+_AGO: Final = {1: "an hour ago"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +26,7 @@ class Chart:
         title: what it shows, with its unit.
         now, highest: the newest value and the highest, as text.
         top: the value at its upper edge, as text.
+        period, since: how far it looks back, and what stands at its left edge.
         lines: the points of each line, as SVG's polyline has them; a gap begins another.
     """
 
@@ -29,6 +34,8 @@ class Chart:
     now: str
     highest: str
     top: str
+    period: str
+    since: str
     lines: Sequence[str]
 
 
@@ -51,34 +58,77 @@ _KINDS: Final = (
 )
 
 
-def charts(answer: Mapping[str, Any]) -> list[Chart]:
-    """The charts of an answer of /timeseries; without those that have nothing to show."""
+@dataclass(frozen=True, slots=True)
+class ShownCharts:
+    """What the page of a connector shows of them.
+
+    Attributes:
+        charts: none where nothing is known.
+        hours: the chosen period, of `PERIODS`; 0 for one that there is not.
+        periods: those among which a reader may choose; none without a choice.
+        refusal: why there are no charts of more than an hour, in the worker's words; else empty.
+    """
+
+    charts: Sequence[Chart]
+    hours: int
+    periods: Mapping[int, str]
+    refusal: str = ""
+
+
+def shown_charts(answer: Answer, hours: str) -> ShownCharts:
+    """Those of a response to /timeseries.
+
+    Args:
+        hours: what it was asked for.
+    """
+    chosen = int(hours) if hours in map(str, PERIODS) else 0
+    if answer.refused and chosen == 1:  # a Java worker, say
+        return ShownCharts([], chosen, {})
+    if answer.refused:
+        return ShownCharts([], chosen, PERIODS, answer.message)
+    longest = answer.body.get("longest_hours", 1)
+    periods = {number: word for number, word in PERIODS.items() if number <= longest}
+    return ShownCharts(charts(answer.body, chosen), chosen, periods if len(periods) > 1 else {})
+
+
+def charts(answer: Mapping[str, Any], hours: int = 1) -> list[Chart]:
+    """The charts of an answer of /timeseries; without those that have nothing to show.
+
+    Args:
+        hours: how far it looks back, of `PERIODS`.
+    """
     every = answer["every_ms"]
+    newest = max((_number(at, every) for one in answer["series"] for at in one["at"]), default=0)
     found = []
     for kind in _KINDS:
         points = _points(answer["series"], every, kind)
         if points and (kind.always or any(points.values())):
-            found.append(_chart(kind, points, every))
+            found.append(_chart(kind, points, newest, every, hours))
     return found
 
 
+def _number(at: float, every: int) -> int:
+    """The number of an interval since the epoch. Clocks of workers differ a little."""
+    return int(at / every + 0.5)  # round() would give two halves the same number
+
+
 def _points(series: Sequence[Mapping[str, Any]], every: int, kind: _Kind) -> dict[int, float]:
-    """The values of all workers together, by the number of their interval. Clocks of workers differ a little."""
+    """The values of all workers together, by the number of their interval."""
     values: dict[int, list[float]] = {}
     for one in series:
         for at, value in zip(one["at"], one[kind.key], strict=True):
             if value is not None:
-                values.setdefault(round(at / every), []).append(value)
+                values.setdefault(_number(at, every), []).append(value)
     return {number: kind.together(found) for number, found in sorted(values.items())}
 
 
-def _chart(kind: _Kind, points: Mapping[int, float], every: int) -> Chart:
-    last, highest = max(points), max(points.values())
+def _chart(kind: _Kind, points: Mapping[int, float], newest: int, every: int, hours: int) -> Chart:
+    highest = max(points.values())
     top = _round_up(highest)
     lines: list[list[str]] = []
     before = -2
     for number, value in points.items():
-        x = WIDTH * (1 - (last - number) * every / _HOUR_MS)
+        x = WIDTH * (1 - (newest - number) * every / (hours * _HOUR_MS))
         if x < 0:
             continue
         if number > before + 2:  # one point may be missing where two workers look at different moments
@@ -90,7 +140,10 @@ def _chart(kind: _Kind, points: Mapping[int, float], every: int) -> Chart:
             left, _, height = line[0].partition(",")
             line.append(f"{float(left) - 1:.1f},{height}")
     drawn = [" ".join(line) for line in lines]
-    return Chart(kind.title, kind.text(points[last]), kind.text(highest), kind.text(top), drawn)
+    period = PERIODS[hours]
+    since = _AGO.get(hours, f"{period} ago" if period[0].isdigit() else f"a {period} ago")
+    now = kind.text(points.get(newest))
+    return Chart(kind.title, now, kind.text(highest), kind.text(top), period, since, drawn)
 
 
 def _round_up(value: float) -> float:

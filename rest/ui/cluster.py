@@ -64,9 +64,9 @@ class Cluster(ABC):
     async def ask(self, method: str, *path: str, body: object = None, **query: str | list[str]) -> Answer:
         """Send one request. Each part of the path is quoted. A refusal is not an exception."""
 
-    async def expanded(self) -> Answer:
-        """All connectors: their states, configurations and, where workers report them, metrics."""
-        return await self.ask("GET", "connectors", expand=["status", "info", "metrics"], stalled="true")
+    async def expanded(self, *more: str) -> Answer:
+        """All connectors: their states, configurations and, where workers report them, metrics, and `more` of these."""
+        return await self.ask("GET", "connectors", expand=["status", "info", "metrics", *more], stalled="true")
 
     async def metrics(self) -> Answer:
         """Only the metrics of all connectors; of Java workers nothing."""

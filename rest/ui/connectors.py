@@ -9,11 +9,12 @@ from typing import Any, Final, NamedTuple
 
 from fastapi import APIRouter, Request, Response
 
-from rest.ui.charts import charts
+from rest.ui.charts import shown_charts
 from rest.ui.cluster import Answer, Cluster
 from rest.ui.many import Changed, change_many, wanted_of
 from rest.ui.rendering import page
 from rest.ui.requests import cluster_of, done, fields_of, form_of, path_of, plain, refused, to
+from rest.ui.sparklines import sparklines
 from rest.ui.views import STATES, Row, row, rows
 
 router = APIRouter(include_in_schema=False)
@@ -73,7 +74,7 @@ async def change_connectors(request: Request) -> Response:
 
 
 async def _listed(request: Request, changed: Changed | None = None) -> Response:
-    answer = await cluster_of(request).expanded()
+    answer = await cluster_of(request).expanded("timeseries")
     if answer.refused:
         return refused(answer)
     asked = {key: request.query_params.get(key, "") for key in ("search", "state", "type", "sort")}
@@ -88,9 +89,9 @@ async def _listed(request: Request, changed: Changed | None = None) -> Response:
     return page(
         "connectors.html",
         rows=found,
-        asked=asked,
         rights=await cluster_of(request).rights(),
         lines={one.name: sparklines(answer.body[one.name]) for one in found},
+        asked=asked,
         said=done(request),
         changed=changed,
         states=STATES,
@@ -125,12 +126,13 @@ async def change_connector(request: Request, name: str) -> Response:
 
 async def _shown(request: Request, name: str, said: _Said | None = None) -> Response:
     cluster = cluster_of(request)
-    info, state, topics, offsets, hour, measured = await asyncio.gather(
+    hours = request.query_params.get("hours", "1")
+    info, state, topics, offsets, series, measured = await asyncio.gather(
         cluster.ask("GET", "connectors", name),
         cluster.ask("GET", "connectors", name, "status", stalled="true"),
         cluster.ask("GET", "connectors", name, "topics"),
         cluster.ask("GET", "connectors", name, "offsets"),
-        cluster.ask("GET", "connectors", name, "timeseries"),
+        cluster.ask("GET", "connectors", name, "timeseries", hours=hours),
         cluster.metrics(),
     )
     if info.refused or state.refused:
@@ -140,9 +142,9 @@ async def _shown(request: Request, name: str, said: _Said | None = None) -> Resp
     return page(
         "connector.html",
         status=said.status if said else 200,
-        row=row(name, {**metrics, "status": state.body, "info": info.body}),
-        charts=[] if hour.refused else charts(hour.body),
         rights=await cluster.rights(name),
+        row=row(name, {**metrics, "status": state.body, "info": info.body}),
+        shown=shown_charts(series, hours),
         config=config,
         written=(said and said.config) or json.dumps(config, indent=2, sort_keys=True),
         findings=said.findings if said else {},

@@ -9,8 +9,9 @@ import pytest
 from connect.settings import Definition
 from connect.settings.connector_keys import SINK, SOURCE
 from connect.settings.definition import text
+from connect.settings.metrics_keys import PrometheusOptions
 from connect.settings.recovery_keys import RecoveryOptions
-from connect.settings.worker_keys import DISTRIBUTED, PREFIXES, STANDALONE
+from connect.settings.worker_keys import DISTRIBUTED, PREFIXES, STANDALONE, TapOptions
 from tests.support.java import JavaProgram
 
 # One line of JSON for each definition.
@@ -59,7 +60,8 @@ OURS = {
     *("errors.retry.topics.keep.order", "engine", "engine.default", "connector.language"),
     *("log.level", "log.format", "rest.mask.secrets", "rest.forwarded.allow.ips", "rest.allowed.hosts"),
     *("metrics.prometheus.enable", "metrics.prometheus.names", "metrics.lag.interval.ms", "metrics.lag.samples"),
-} | {setting.name for setting in RecoveryOptions.definition()}
+    *("config.history.versions", "config.history.topic"),
+} | {setting.name for options in (PrometheusOptions, RecoveryOptions, TapOptions) for setting in options.definition()}
 
 
 @pytest.fixture(scope="module")

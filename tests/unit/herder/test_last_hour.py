@@ -6,7 +6,16 @@ import math
 
 import pytest
 
-from connect.herder.last_hour import EVERY_S, POINTS, LastHour, Point, TaskTotals
+from connect.herder.last_hour import (
+    EVERY_S,
+    POINTS,
+    SPARKLINE_EVERY_S,
+    SPARKLINE_POINTS,
+    LastHour,
+    Point,
+    TaskTotals,
+    until_next_look,
+)
 
 NAN = math.nan
 
@@ -86,3 +95,40 @@ def test_a_connector_that_is_gone_is_forgotten_after_an_hour(tasks: Tasks) -> No
     assert len(tasks.hour.of("a")) == 1
     tasks.look()
     assert tasks.hour.of("a") == []
+
+
+def test_a_sparkline_has_the_mean_rate_and_the_highest_lag_of_each_interval(tasks: Tasks) -> None:
+    looks = round(SPARKLINE_EVERY_S / EVERY_S)
+    tasks.moment = -1_700_000_000 % SPARKLINE_EVERY_S  # at the beginning of an interval
+    first = (1_700_000_000 + tasks.moment) / SPARKLINE_EVERY_S
+    for number in range(2 * looks):
+        # In the first interval 10 a second in each second look, in the next always; the lag has a peak in each.
+        tasks.now = {("a", 0): totals(100 * (number // 2 if number < looks else number), lag=number % looks)}
+        tasks.look()
+    line = tasks.hour.sparklines()["a"]
+    assert line.newest == first + 1
+    assert len(line.records) == len(line.lag) == SPARKLINE_POINTS
+    assert list(map(math.isnan, line.records)) == [True] * (SPARKLINE_POINTS - 2) + [False] * 2
+    assert line.records[-2:] == pytest.approx((500 / SPARKLINE_EVERY_S, 1800 / SPARKLINE_EVERY_S))
+    assert line.lag[-2:] == (looks - 1, looks - 1)
+
+
+def test_a_sparkline_has_a_gap_where_there_was_no_task(tasks: Tasks) -> None:
+    looks = round(SPARKLINE_EVERY_S / EVERY_S)
+    tasks.now = {("a", 0): totals(0)}
+    tasks.look()
+    before = tasks.hour.sparklines()["a"].newest
+    tasks.now = {}
+    tasks.look(3 * looks - 1)
+    tasks.now = {("a", 0): totals(0)}
+    tasks.look()
+    line = tasks.hour.sparklines()["a"]
+    assert line.newest == before + 3
+    assert [math.isnan(value) for value in line.records[-4:]] == [False, True, True, False]
+    assert all(map(math.isnan, line.lag))
+    assert tasks.hour.sparklines().keys() == {"a"}
+
+
+@pytest.mark.parametrize(("wall", "seconds"), [(100.0, 10.0), (103.0, 7.0), (107.0, 13.0), (109.999, 10.001)])
+def test_all_workers_look_at_the_same_moments(wall: float, seconds: float) -> None:
+    assert until_next_look(wall) == pytest.approx(seconds)

@@ -60,6 +60,27 @@ def test_a_gap_is_no_line() -> None:
     assert [len(points(line)) for line in lag.lines] == [2, 2]  # a single point is a short line
 
 
+def test_more_than_an_hour_goes_up_to_now_though_the_newest_is_not_known() -> None:
+    every, count = 300_000, 288
+    grid = answer({"records_per_second": [5.0] * 144 + [None] * 144}) | {"every_ms": every}
+    grid["series"][0]["at"] = [NEWEST - every * (count - 1 - number) for number in range(count)]
+    (chart,) = charts(grid, 24)
+    assert (chart.now, chart.highest, chart.period, chart.since) == ("-", "5", "day", "a day ago")
+    (line,) = chart.lines
+    assert points(line)[0] == pytest.approx((WIDTH / count, 0), abs=0.1)
+    assert points(line)[-1] == pytest.approx((WIDTH / 2, 0), abs=0.1)
+
+
+@pytest.mark.parametrize("offset", [0, 15_000, 30_000, 45_000])
+def test_each_point_has_a_place_of_its_own(offset: int) -> None:
+    """Also where times lie in the middle between two intervals."""
+    grid = answer({"records_per_second": [1.0] * 360}) | {"every_ms": 60_000}
+    grid["series"][0]["at"] = [NEWEST // 60_000 * 60_000 + offset + 60_000 * number for number in range(360)]
+    (chart,) = charts(grid, 6)
+    assert [len(points(line)) for line in chart.lines] == [360]
+    assert (chart.period, chart.since) == ("6 hours", "6 hours ago")
+
+
 @pytest.mark.parametrize(
     ("milliseconds", "text"),
     [(None, "-"), (0, "0 ms"), (2.34, "2.3 ms"), (250, "250 ms"), (1500, "1.5 s"), (600_000, "10 min")],
@@ -74,7 +95,7 @@ def test_the_page_and_the_interface_have_what_the_worker_kept(client, herder) ->
     totals = {("x", 0): TaskTotals(1, 100, 0, 7, 0.25, float("nan"))}
     hour = herder.measured.hour = LastHour(lambda: totals, lambda: moment[0], lambda: NEWEST / 1000)
     nothing = client.get("/connectors/x/timeseries").json()
-    assert nothing == {"every_ms": EVERY, "series": [], "unreachable": []}
+    assert nothing == {"every_ms": EVERY, "series": [], "unreachable": [], "longest_hours": 1}
     assert "<svg" not in client.get("/ui/connectors/x").text
     moment[0] = EVERY_S
     hour.look()
