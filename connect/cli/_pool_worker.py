@@ -17,7 +17,7 @@ from connect.cli._rest import Addresses, BackgroundRest, take_addresses
 from connect.cli._worker import StateLog, StopSignals, embedded_broker
 from connect.cli._worker_files import WorkerFile, read_worker
 from connect.errors import ConfigError, ConnectError
-from connect.herder.config_recorder import ConfigRecorder
+from connect.herder.config_recorder import ConfigRecorder, NoRecorder
 from connect.herder.group_member import GroupMember
 from connect.herder.listeners import advertised
 from connect.herder.offset_stores import topic_shape, transactional_leader
@@ -174,10 +174,10 @@ def _herder(worker: WorkerFile, raw: dict[str, str], client: PeerClient, refused
     )
 
 
-def _recorder(raw: Mapping[str, str], config: Config, shape: TopicShape) -> ConfigRecorder | None:
+def _recorder(raw: Mapping[str, str], config: Config, shape: TopicShape) -> NoRecorder:
     options = HistoryOptions.parse(config)
     if options.versions == 0:
-        return None
+        return NoRecorder()
     topic = options.topic_beside(config["config.storage.topic"])
     return ConfigRecorder(ConfigHistory(topic, raw, shape, options.versions))
 

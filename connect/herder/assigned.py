@@ -14,7 +14,7 @@ from typing import Any, Final
 from connect.errors import ConnectError
 from connect.group import TaskId, Work
 from connect.herder.automatic_restarts import AutomaticRestarts
-from connect.herder.config_recorder import ConfigRecorder
+from connect.herder.config_recorder import NoRecorder
 from connect.herder.connector_work import ConnectorWork, finished
 from connect.herder.connectors import StartedConnector
 from connect.herder.fencing import Fencing
@@ -53,7 +53,7 @@ class AssignedWork:
         states: where states of connectors and tasks are published.
         leader: writes task configurations.
         fencing: fences tasks of earlier generations.
-        recorder: records configurations of connectors that are new to this worker; None without a history.
+        recorder: records configurations of connectors that are new to this worker.
 
     Attributes:
         queue: of operations, one for each connector.
@@ -66,7 +66,7 @@ class AssignedWork:
         states: PoolStates,
         leader: Leader,
         fencing: Fencing,
-        recorder: ConfigRecorder | None = None,
+        recorder: NoRecorder,
     ) -> None:
         self._pool = pool
         self._worker = pool.worker
@@ -103,8 +103,7 @@ class AssignedWork:
             self.queue.submit(name, f"starting task {name}-{number}", partial(self._begin_task, name, number))
         for name in sorted(work.connectors):
             self.queue.submit(name, f"starting connector {name}", partial(self.run_connector, name))
-        if self._recorder is not None:
-            self._recorder.owned(work.connectors, self._pool)
+        self._recorder.owned(work.connectors, self._pool)
 
     def stop(self, work: Work) -> None:
         # Tasks and connectors together get the graceful time (P11).

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from concurrent.futures import Future
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from functools import partial
 
-from connect.herder.config_recorder import ConfigRecorder
+from connect.herder.config_recorder import NoRecorder
 from connect.herder.connector_work import KeyedQueues
 from connect.herder.errors import AlreadyExistsError
 from connect.herder.leader import Leader
@@ -28,7 +28,7 @@ class ConfigChanges:
         queries: validates.
         checks: has a queue for each connector. Never the leader's thread: a connector that hangs in its validation
             would delay everybody's changes (P6).
-        recorder: records versions with their authors; None without a history.
+        recorder: records versions with their authors.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class ConfigChanges:
         leader: Leader,
         queries: WorkerQueries,
         checks: KeyedQueues,
-        recorder: ConfigRecorder | None = None,
+        recorder: NoRecorder,
     ) -> None:
         self._pool = pool
         self._leader = leader
@@ -132,7 +132,7 @@ class ConfigChanges:
         return self._leader.submit(name, f"making connector {name} {target.value}", aim)
 
     def _written_by(self, name: str, author: str | None) -> AbstractContextManager[None]:
-        return nullcontext() if self._recorder is None else self._recorder.written_by(name, author)
+        return self._recorder.written_by(name, author)
 
     def _refuse_if_wrong(self, name: str, config: Mapping[str, str]) -> None:
         with self._pool.operations.enter(f"validating the configuration of connector {name}"):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from connect.herder.assigned import AssignedWork
-from connect.herder.config_recorder import ConfigRecorder
+from connect.herder.config_recorder import NoRecorder
 from connect.herder.model import ConnectorState, TargetState
 from connect.herder.pool import Pool
 from connect.herder.pool_states import PoolStates
@@ -35,12 +35,10 @@ class ConfigFollower:
         pool: what is configured, and which of it this worker owns; rebalances the group when something is new.
         states: publishes states.
         assigned: starts and stops connectors and tasks.
-        recorder: records changes; None without a history.
+        recorder: records changes.
     """
 
-    def __init__(
-        self, pool: Pool, states: PoolStates, assigned: AssignedWork, recorder: ConfigRecorder | None = None
-    ) -> None:
+    def __init__(self, pool: Pool, states: PoolStates, assigned: AssignedWork, recorder: NoRecorder) -> None:
         self._pool = pool
         self._worker = pool.worker
         self._member = pool.member
@@ -52,8 +50,7 @@ class ConfigFollower:
     def follow(self, event: Event) -> None:
         """Called on the log's thread, for each event in order: nothing here may block."""
         assigned, restarts = self._assigned, self._assigned.restarts
-        if self._recorder is not None:
-            self._recorder.followed(event, self._pool)
+        self._recorder.followed(event, self._pool)
         match event:
             case ConnectorChanged(name):
                 restarts.cancel_all(name)

@@ -10,10 +10,11 @@ import logging
 import threading
 import time
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Final, Protocol
 
 from connect.errors import ConnectError
+from connect.herder.errors import ForbiddenError
 from connect.herder.pool import Pool
 from connect.storage.config_history import ConfigVersion
 from connect.storage.config_state import ConnectorChanged, ConnectorRemoved, Event
@@ -37,7 +38,33 @@ class History(Protocol):
     def close(self) -> None: ...
 
 
-class ConfigRecorder:
+class NoRecorder:
+    """Keeps no history. `ConfigRecorder` does."""
+
+    def start(self) -> None:
+        """Start recording."""
+
+    def written_by(self, connector: str, author: str | None) -> AbstractContextManager[None]:
+        """Inside, this worker changes a connector on behalf of this author; the change is read back inside as well."""
+        return nullcontext()
+
+    def followed(self, event: Event, pool: Pool) -> None:
+        """Called with each change in the config topic, on the log's thread: does not block."""
+
+    def owned(self, connectors: Collection[str], pool: Pool) -> None:
+        """This worker has become the owner of these connectors, whose versions may have been recorded before."""
+
+    def versions(self, connector: str) -> list[ConfigVersion]:
+        """A connector's versions, newest first. Blocks. Raises ConnectError, or ForbiddenError without a history."""
+        raise ForbiddenError(
+            "This worker keeps no history of configurations: config.history.versions is 0, or it is standalone."
+        )
+
+    def close(self, within: float) -> None:
+        """Record what waits, for at most this many seconds, and end."""
+
+
+class ConfigRecorder(NoRecorder):
     """Records versions in the background. Safe to use from many threads; a failure only costs entries of the history.
 
     Args:
@@ -56,12 +83,10 @@ class ConfigRecorder:
         self._thread = threading.Thread(target=self._run, name="config history", daemon=True)
 
     def start(self) -> None:
-        """Start recording."""
         self._thread.start()
 
     @contextmanager
     def written_by(self, connector: str, author: str | None) -> Iterator[None]:
-        """Inside, this worker changes a connector on behalf of this author; the change is read back inside as well."""
         self._authors[connector] = author
         try:
             yield
@@ -69,7 +94,6 @@ class ConfigRecorder:
             del self._authors[connector]
 
     def followed(self, event: Event, pool: Pool) -> None:
-        """Called with each change in the config topic, on the log's thread: does not block."""
         if not isinstance(event, ConnectorChanged | ConnectorRemoved):
             return
         name = event.connector
@@ -81,18 +105,15 @@ class ConfigRecorder:
             self._record([ConfigVersion(name, event.offset, config, event.at)], self._leader_first)
 
     def owned(self, connectors: Collection[str], pool: Pool) -> None:
-        """This worker has become the owner of these connectors, whose versions may have been recorded before."""
         state = pool.state
         known = [name for name in connectors if name in state.connectors]
         found = [ConfigVersion(name, state.written[name], state.connectors[name]) for name in known]
         self._record(found, self._leader_first)
 
     def versions(self, connector: str) -> list[ConfigVersion]:
-        """A connector's versions, newest first. Blocks. Raises ConnectError."""
         return self._history.versions(connector)
 
     def close(self, within: float) -> None:
-        """Record what waits, for at most this many seconds, and end."""
         with self._changed:
             self._closing = True
             self._changed.notify()

@@ -16,7 +16,7 @@ from connect.herder.background import Ending
 from connect.herder.choices import Choices
 from connect.herder.config_changes import ConfigChanges
 from connect.herder.config_follower import ConfigFollower, plan_restart
-from connect.herder.config_recorder import ConfigRecorder
+from connect.herder.config_recorder import NoRecorder
 from connect.herder.connector_work import KeyedQueues, then
 from connect.herder.current_operations import CurrentOperations
 from connect.herder.dead_letters import DeadLetters
@@ -72,9 +72,7 @@ class WorkerHerder:
         ConnectError: the policy for client overrides cannot be loaded.
     """
 
-    def __init__(
-        self, worker: Worker, log: ConfigLog, member: Membership, recorder: ConfigRecorder | None = None
-    ) -> None:
+    def __init__(self, worker: Worker, log: ConfigLog, member: Membership, recorder: NoRecorder | None = None) -> None:
         self.worker = worker
         self._pool = Pool(worker, log, member, CurrentOperations())
         self._queries = WorkerQueries(worker)
@@ -84,11 +82,11 @@ class WorkerHerder:
         self._metrics = WorkerMetrics(worker, self._lag, *member.measured)
         self._states = PoolStates(self._pool, self._queries.submit)
         self._leader = Leader(self._pool)
-        self._recorder = recorder
-        self._changes = ConfigChanges(self._pool, self._leader, self._queries, self._checks, recorder)
+        self._recorder = recorder or NoRecorder()
+        self._changes = ConfigChanges(self._pool, self._leader, self._queries, self._checks, self._recorder)
         self._fencing = Fencing(self._pool, self._leader)
-        self._assigned = AssignedWork(self._pool, self._states, self._leader, self._fencing, recorder)
-        self._follower = ConfigFollower(self._pool, self._states, self._assigned, recorder)
+        self._assigned = AssignedWork(self._pool, self._states, self._leader, self._fencing, self._recorder)
+        self._follower = ConfigFollower(self._pool, self._states, self._assigned, self._recorder)
         self.peer_requests = PeerRequests(self._pool, self._leader, self._fencing) if member.shared else None
         self.started = False
 
@@ -97,8 +95,7 @@ class WorkerHerder:
         self.worker.start(self._assigned, self._assigned.task_failed, self._fencing.confirm)
         self.worker.statuses.listen(self._states.keep_last_word)
         self._pool.log.start(self._follower.follow)
-        if self._recorder is not None:
-            self._recorder.start()
+        self._recorder.start()
         self._pool.member.join(self._assigned)
         self._lag.start()
         self._metrics.hour.start()
@@ -117,8 +114,7 @@ class WorkerHerder:
         self._assigned.restarts.close()
         self._assigned.stop(self._pool.member.owned)
         self._pool.member.leave(ending.left())
-        if self._recorder is not None:
-            self._recorder.close(ending.left())
+        self._recorder.close(ending.left())
         self._pool.log.close(ending.left())  # what still waits for it, on any thread, waits no longer (P11)
         self.worker.hosts.close()  # nor what waits for a connector
         self._assigned.queue.close()
@@ -170,10 +166,6 @@ class WorkerHerder:
         self.worker.tasks.taps.close(tapping)
 
     def history(self, name: str) -> Future[list[ConfigVersion]]:
-        if self._recorder is None:
-            raise ForbiddenError(
-                "This worker keeps no history of configurations: config.history.versions is 0, or it is standalone."
-            )
         return self._queries.submit(self._recorder.versions, name)
 
     def reset_active_topics(self, name: str) -> None:

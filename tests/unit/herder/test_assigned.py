@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from connect.herder.assigned import AssignedWork
+from connect.herder.config_recorder import NoRecorder
 from connect.herder.current_operations import CurrentOperations
 from connect.herder.membership import Alone
 from connect.herder.pool import Pool
@@ -41,7 +42,7 @@ class Work:
         worker: Any = SimpleNamespace(statuses=self.statuses, id=US, raw={}, tasks=self.tasks, graceful=1.0)
         pool = Pool(worker, self.log, Alone(self.log), CurrentOperations())
         nobody: Any = SimpleNamespace()
-        self.assigned = AssignedWork(pool, PoolStates(pool, lambda _: None), nobody, nobody)
+        self.assigned = AssignedWork(pool, PoolStates(pool, lambda _: None), nobody, nobody, NoRecorder())
         self.assigned.run_task = self.start  # type: ignore[method-assign]
         self.log.put_connector("a", {})
 
