@@ -88,12 +88,14 @@ async def _shown(request: Request, said: str = "", status: int = 200) -> Respons
     if answer.refused:
         return refused(answer)
     levels: dict[str, Any] = {} if loggers.refused else loggers.body
+    told: Sequence[Mapping[str, Any]] = [] if rebalances.refused else rebalances.body["rebalances"]
     return page(
         "cluster.html",
         status=status,
-        workers=_workers(rows(answer.body)),
+        workers=_workers(rows(answer.body), (told[0]["members"] or ()) if told else ()),
+        leader=told[0]["leader"] if told else "",
         states=STATES,
-        timeline=None if rebalances.refused else timeline(rebalances.body["rebalances"], time.time() * 1000),
+        timeline=timeline(told, time.time() * 1000),
         unreachable=[] if rebalances.refused else rebalances.body["unreachable"],
         no_timeline=why_missing(rebalances, "These workers do not tell of rebalances."),
         loggers=sorted(levels.items()),
@@ -104,8 +106,9 @@ async def _shown(request: Request, said: str = "", status: int = 200) -> Respons
     )
 
 
-def _workers(found: Sequence[Row]) -> list[WorkerRow]:
-    by_id: dict[str, WorkerRow] = {}
+def _workers(found: Sequence[Row], members: Sequence[str]) -> list[WorkerRow]:
+    """The members of the group, which may have nothing to run, and whoever else runs something."""
+    by_id = {worker: WorkerRow(worker) for worker in members}
     for one in found:
         for part in one.parts:
             if part.worker:

@@ -151,6 +151,7 @@ def test_the_page_of_the_cluster_has_them(client, herder) -> None:
     assert "<b>:1 does not tell:" in str(page)
     assert 'id="rebalances"' in answer.text
     assert "/ui/cluster/audit" in answer.text
+    assert "here:1 leads 0 0" in str(page)  # also a worker that runs nothing is one
 
 
 def test_a_cluster_that_does_not_tell_of_them_has_its_page(client, monkeypatch) -> None:
