@@ -28,7 +28,7 @@ def map_path_parameters(context: Any, path_parameters: dict[str, Any] | None) ->
 def map_body(context: Any, body: Any) -> Any:
     """Give a configuration what a file source needs."""
     if (
-        context.operation.label == "POST /connectors"
+        context.operation.label in {"POST /connectors", "PUT /connector-plugins/{plugin}/config/try"}
         and isinstance(body, dict)
         and isinstance(body.get("config"), dict)
     ):
