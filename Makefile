@@ -82,9 +82,10 @@ sbom: setup ## Bills of materials in dist/sbom/ (CycloneDX 1.6): what comes with
 release: setup ## Build sdist and wheel in dist/ twice from the commit, check them, and say how to publish them
 	@$(PY) .ci/release.py
 
-docs: setup ## Write the tables of settings in the documentation, and check that every link leads somewhere
+docs: setup ## Write the tables of settings in the documentation, check every link, and build the site in build/site
 	@$(PY) .ci/pages.py
 	@$(PY) .ci/links.py --verbose
+	@$(PY) .ci/documentation/build.py
 
 clean: ## Remove what was made here (not the broker's data, not the cache of jars)
 	rm -rf $(VENV) .venvs build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -33,7 +33,7 @@ OURS = "connect-runtime"
 #: The sets of jars that an extra fetches at run time.
 JARS = {"broker": ["kafka-broker"], "java": ["kafka-connect"], "spark": ["delta"]}
 #: What developers install is not a part of what is shipped.
-NOT_SHIPPED = {"dev"}
+NOT_SHIPPED = {"dev", "docs"}
 #: Licences as older metadata has them, in the words of SPDX.
 SPDX = {
     "3-Clause BSD License": "BSD-3-Clause",
@@ -251,7 +251,7 @@ def tables(bills: Iterable[Bill]) -> str:
     for made in bills:
         if made.extra == "all":
             continue
-        lines += [f"### {f'Extra `{made.extra}`' if made.extra else 'Always'}", ""]
+        lines += [f"## {f'Extra `{made.extra}`' if made.extra else 'Always'}", ""]
         direct = [name for name in made.direct if name not in base]
         others = [name for name in made.packages if name not in made.direct and name not in base]
         if not made.extra:

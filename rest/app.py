@@ -121,8 +121,16 @@ def create_app(
     )
 
 
-def _new_app(api: Api) -> FastAPI:
-    """Without routes. The objects that its handlers use are in its state."""
+def describe_interface() -> dict[str, Any]:
+    """What `GET /openapi.json` answers, without a worker and without what workers ask each other: for pages on it."""
+    app = _new_app(None)
+    for router in _routers(frozenset({"connectors", "admin"}), workers=False, metrics_page=True):
+        app.include_router(router)
+    return openapi.describe(app)
+
+
+def _new_app(api: Api | None) -> FastAPI:
+    """Without routes. The objects that its handlers use are in its state; None where no request will come."""
     app = FastAPI(
         title="Kafka Connect REST API",
         version=__version__,

@@ -2,6 +2,8 @@
 
 import pytest
 
+from rest.app import describe_interface
+
 
 @pytest.mark.parametrize("name", ["a/b", "a b+c", "ä", "%2F", "a//b", "?#"])
 def test_any_name_can_be_reached(client, herder, name: str) -> None:
@@ -44,3 +46,7 @@ def test_every_operation_is_described(client) -> None:
         names = {part.split("'")[0] for part in text.split("#/components/schemas/")[1:]}
         assert names <= known.keys()
     assert "422" not in str(found["paths"])
+
+
+def test_the_interface_can_be_described_without_a_worker(client) -> None:
+    assert describe_interface() == client.get("/openapi.json").json()
