@@ -34,7 +34,8 @@ async def overview_page(request: Request) -> Response:
     answer = await cluster_of(request).expanded()
     if answer.refused:
         return refused(answer)
-    return page("overview.html", overview=overview(rows(answer.body)), states=STATES)
+    rights = await cluster.rights()
+    return page("overview.html", overview=overview(rows(answer.body)), states=STATES, rights=rights)
 
 
 @router.get("/plugins")

@@ -159,6 +159,24 @@ def test_a_full_disk(page: Page, worker: Worker, topic: str, produce: Callable[.
     worker.until(lambda: out.exists() and out.read_text() == "one\n")
 
 
+def test_what_was_repaired_elsewhere_is_restarted_from_the_overview(
+    page: Page, worker: Worker, topic: str, produce: Callable[..., None]
+) -> None:
+    produce(topic, "one")
+    folder = worker.folder / "mount"
+    for name in ("first", "second"):
+        put(worker, name, connector__class="FileStreamSink", topics=topic, file=folder / name)
+    hand = Hand(page, worker)
+    expect(page.locator(".problem")).to_contain_text("2 parts of first, second.")
+    folder.mkdir()
+    hand.click(page.get_by_role("button", name="Restart what failed"))
+    expect(page.get_by_text("2 connectors are restarted if they had failed.")).to_be_visible()
+    for name in ("first", "second"):
+        worker.until_state(name, "RUNNING")
+        worker.until(lambda name=name: (folder / name).exists() and (folder / name).read_text() == "one\n")
+    assert hand.clicks == 1
+
+
 def test_the_pages_tell_of_the_own_broker_s_death_and_return(page: Page, workers: Any, strict_broker: Any) -> None:
     topic = f"lines-{free_port()}"
     worker = workers.start(bootstrap__servers=strict_broker.bootstrap_servers, topic__creation__enable="true")
