@@ -30,6 +30,7 @@ from connect.errors import ConfigError, ConnectError
 from connect.http import exchange
 from connect.kafka.admin.client import Admin
 from connect.kafka.clients.settings import task_java_settings
+from connect.settings.properties import dumps
 
 HELP = """\
 Run a connector in a worker of its own for a while, and say how many records a second it moves, what that costs, and
@@ -120,7 +121,7 @@ def _own(
             written |= {OFFSET_FILE: str(here / "offsets"), "restart.policy": "off"}
             own = {**config, "name": name, **_aside(kind, name, config)}
             files = here / "worker.properties", here / "connector.json"
-            _write(files[0], "".join(f"{_escaped(key)}={_escaped(value)}\n" for key, value in written.items()))
+            _write(files[0], dumps(written))
             _write(files[1], json.dumps(own))
             try:
                 yield name, (str(files[0]), str(files[1]))
@@ -147,11 +148,6 @@ def _aside(kind: str, name: str, config: Mapping[str, str]) -> dict[str, str]:
 def _write(path: Path, text: str) -> None:
     path.touch(mode=0o600)  # it may hold secrets
     path.write_text(text, encoding="utf-8")
-
-
-def _escaped(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
-    return "".join(f"\\{each}" if each in "=: #!" else each for each in escaped)
 
 
 def _measured(running: Worker, name: str, kind: str, args: argparse.Namespace) -> Outcome:

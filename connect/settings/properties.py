@@ -24,6 +24,7 @@ _ESCAPE = re.compile(
     r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL
 )
 _CONTROLS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+_ESCAPES = {"\\": "\\\\", **{control: f"\\{letter}" for letter, control in _CONTROLS.items()}}
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,17 @@ def loads(text: str | bytes, name: str = "<text>") -> Properties:
     if isinstance(text, bytes):
         text = _decode(text, name)
     return Properties(name, [entry.split() for entry in _logical_lines(text, name)])
+
+
+def dumps(values: Mapping[str, str]) -> str:
+    """A text of these keys and values, a line each, as `loads` reads it."""
+    return "".join(f"{_written(key, _BLANKS + '=:')}={_written(value)}\n" for key, value in values.items())
+
+
+def _written(text: str, escaped: str = "") -> str:
+    """A key or a value. What begins with a blank or the sign of a comment gets a backslash in front of it."""
+    written = "".join(_ESCAPES.get(char) or (f"\\{char}" if char in escaped else char) for char in text)
+    return f"\\{written}" if written[:1] in (" ", "#", "!") else written
 
 
 def read_bytes(path: str | os.PathLike[str], error: type[ConfigFileError]) -> bytes:

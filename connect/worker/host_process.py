@@ -23,7 +23,7 @@ import msgspec
 
 from connect.api.connector import Connector
 from connect.api.metrics import PluginMetrics
-from connect.errors import ConnectError, one_line
+from connect.errors import ConfigError, ConnectError, one_line
 from connect.pipeline.error_kinds import kind_of
 from connect.plugins import Plugins
 from connect.plugins.lifetime import Lifetime
@@ -170,10 +170,13 @@ class Host:
 
         self._redactor.remember(request.secrets)
         made: Connector = load_class(request.target, request.folder)()
-        found = made.choices(request.key, request.config)
-        if found is None:
-            return messages.Listed(None)
-        values = [str(value) for value in itertools.islice(found, request.most + 1)]
+        try:
+            found = made.choices(request.key, request.config)
+            if found is None:
+                return messages.Listed(None)
+            values = [str(value) for value in itertools.islice(found, request.most + 1)]
+        except ConfigError as error:  # its own words would look like a secret behind the key of one
+            raise ConnectError(f"{error.key}: {error.message}") from error
         return messages.Listed(values[: request.most], truncated=len(values) > request.most)
 
     # The pipe.

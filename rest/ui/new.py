@@ -1,18 +1,14 @@
-"""/ui/new: the catalogue of connectors, and a form for a new one."""
+"""/ui/new: the catalogue of connectors, and a form for a new one. /ui/check: what is wrong with what is in a form."""
 
 from __future__ import annotations
 
-import json
-import shlex
-from collections.abc import Mapping
-from typing import Any
-
 from fastapi import APIRouter, Request, Response
+from starlette.responses import JSONResponse
 
-from rest.ui.cluster import Answer, Cluster
-from rest.ui.forms import Form, form, written
-from rest.ui.rendering import page
-from rest.ui.requests import cluster_of, form_of, path_of, refused, to
+from rest.ui.editor import LIST, TURN, Editor, asked
+from rest.ui.notations import FORM, NOTATION, Written, written
+from rest.ui.rendering import HEADERS, page
+from rest.ui.requests import cluster_of, lines_of, path_of, refused, to
 
 router = APIRouter(include_in_schema=False)
 
@@ -22,7 +18,8 @@ async def catalogue_page(request: Request) -> Response:
     """All connector plug-ins; with a class, the form for it."""
     cluster, plugin = cluster_of(request), request.query_params.get("class", "")
     if plugin:
-        return await _form(cluster, {"connector.class": plugin}, errors=False)
+        empty = Written(FORM, {"connector.class": plugin})
+        return await Editor(cluster, plugin).opened(empty.turned(request.query_params.get(NOTATION, FORM)))
     answer = await cluster.ask("GET", "connector-plugins")
     if answer.refused:
         return refused(answer)
@@ -32,44 +29,34 @@ async def catalogue_page(request: Request) -> Response:
 
 @router.post("/new")
 async def create_connector(request: Request) -> Response:
-    """Validate the form, and create the connector if that was requested and nothing is wrong."""
-    cluster, sent = cluster_of(request), await form_of(request)
-    try:
-        config = written(sent)
-    except ValueError as error:
-        return page("error.html", status=400, title="Not done", message=f"{error} Go back to correct it.")
-    if sent.get("do") != "create":
-        return await _form(cluster, config, errors=True)
-    answer = await cluster.validate(config)
-    if answer.refused or answer.body["error_count"]:
-        return await _form(cluster, config, errors=True, answer=answer)
-    made = await cluster.ask("POST", "connectors", body={"name": config["name"], "config": config})
+    """Check what is written, and create the connector if that was requested and nothing is wrong."""
+    sent = await lines_of(request)
+    wanted, now = sent.get("do", [""])[-1], written(sent)
+    editor = Editor(cluster_of(request), now.config.get("connector.class") or sent.get("class", [""])[-1])
+    if not editor.plugin:
+        return page("error.html", status=400, title="Not done", message=now.problem or "No connector.class is written.")
+    if notation := asked(wanted, TURN):
+        return await editor.page(now.turned(notation))
+    if key := asked(wanted, LIST):
+        return await editor.page(now, key=key)
+    check = await editor.check(now)
+    if wanted != "create" or check.count or check.refusal:
+        return await editor.page(now, pressed=True, check=check)
+    name = now.config.get("name", "")
+    made = await editor.cluster.ask("POST", "connectors", body={"name": name, "config": dict(now.config)})
     if made.refused:
-        return await _form(cluster, config, errors=True, answer=answer, said=made.message)
-    return to(path_of(config["name"]), "create")
+        return await editor.page(now, pressed=True, check=check, said=made.message)
+    return to(path_of(name), "create")
 
 
-async def _form(
-    cluster: Cluster, config: Mapping[str, str], *, errors: bool, answer: Answer | None = None, said: str = ""
-) -> Response:
-    answer = answer or await cluster.validate(config)
-    if answer.refused:
-        return refused(answer)
-    made = form(answer.body, config, errors=errors)
-    status = 400 if errors and (made.count or said) else 200
-    return page(
-        "new.html", status=status, form=made, config=config, checked=errors, said=said, **_elsewhere(config, made)
-    )
-
-
-def _elsewhere(config: Mapping[str, str], made: Form) -> dict[str, Any]:
-    """The same as a file, and as a request."""
-    secret = {one.key for group in made.groups for one in group.fields if one.secret}
-    shown = {key: "${env:NAME}" if key in secret else value for key, value in sorted(config.items())}
-    name = config.get("name") or "NAME"
-    file = json.dumps({"name": name, "config": {key: shown[key] for key in shown if key != "name"}}, indent=2)
-    return {
-        "file": file,
-        "commands": f"connect apply -f {shlex.quote(f'{name}.json')}\n"
-        f"curl -H 'Content-Type: application/json' -d @{shlex.quote(f'{name}.json')} http://WORKER:8083/connectors",
-    }
+@router.post("/check")
+async def check_configuration(request: Request) -> Response:
+    """The errors of what is in a form, by key, and the file that it is by now. Of a connector that exists: `name`."""
+    sent = await lines_of(request)
+    now, name = written(sent), sent.get("name", [""])[-1] or None
+    editor = Editor(cluster_of(request), now.config.get("connector.class") or sent.get("class", [""])[-1], name)
+    check = await editor.check(now)
+    if check.refusal is not None:
+        return JSONResponse({"message": check.refusal.message}, check.refusal.status, HEADERS)
+    said = {"errors": check.errors, "problem": check.problem, **editor.elsewhere(now, check)}
+    return JSONResponse(said, headers=HEADERS)

@@ -43,9 +43,16 @@ async def fields_of(request: Request) -> dict[str, list[str]]:
     return parse_qs((await request.body()).decode(errors="replace"), keep_blank_values=True)
 
 
+async def lines_of(request: Request) -> dict[str, list[str]]:
+    """The same, with the line ends of this machine."""
+    return {
+        key: [value.replace("\r\n", "\n") for value in values] for key, values in (await fields_of(request)).items()
+    }
+
+
 async def form_of(request: Request) -> dict[str, str]:
-    """The last of each field of a form, with the line ends of this machine."""
-    return {key: values[-1].replace("\r\n", "\n") for key, values in (await fields_of(request)).items()}
+    """The last of each field, with these line ends."""
+    return {key: values[-1] for key, values in (await lines_of(request)).items()}
 
 
 def plain(name: str) -> str:

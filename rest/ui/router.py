@@ -7,14 +7,14 @@ from typing import Final
 
 from fastapi import APIRouter, Request, Response
 
-from rest.ui import audit, cluster_pages, connectors, history, letters, live, new, tap
+from rest.ui import audit, cluster_pages, configuration, connectors, history, letters, live, new, tap
 from rest.ui.rendering import HEADERS, page
 from rest.ui.requests import cluster_of, refused
 from rest.ui.views import STATES, overview, rows
 
 router = APIRouter(prefix="/ui", include_in_schema=False)
 
-_STATIC: Final = {"page.css": "text/css", "page.js": "text/javascript"}
+_STATIC: Final = {"page.css": "text/css", "page.js": "text/javascript", "check.js": "text/javascript"}
 
 
 @router.get("/static/{name}")
@@ -47,5 +47,5 @@ async def plugins_page(request: Request) -> Response:
     return page("plugins.html", plugins=sorted(answer.body, key=lambda one: (one["type"], one["class"])))
 
 
-for part in (audit, cluster_pages, connectors, history, letters, live, new, tap):
+for part in (audit, cluster_pages, configuration, connectors, history, letters, live, new, tap):
     router.include_router(part.router)

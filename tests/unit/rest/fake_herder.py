@@ -237,7 +237,9 @@ class FakeHerder:
         if name in self.settings:
             rest: tuple[Any, ...] = (False, None, "HIGH", "", None, "NONE", "", [], -1)
             listed = dict.fromkeys(self.listed, Listed.BY_CONNECTOR)
-            future.set_result([KeyDefinition(key, kind, *rest, listed.get(key)) for key, kind in self.settings[name]])
+            future.set_result(
+                [KeyDefinition(key, kind, *rest, listed=listed.get(key)) for key, kind in self.settings[name]]
+            )
         else:
             future.set_exception(NotFoundError(f"Unknown plugin {name}."))
         return future

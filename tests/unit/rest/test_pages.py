@@ -226,7 +226,8 @@ def validating(herder, monkeypatch):
 
 
 def fields(page):
-    return {attrs["name"]: attrs for tag, attrs in page.elements if tag == "input" and attrs.get("name")}
+    """Those of keys."""
+    return {attrs["name"]: attrs for tag, attrs in page.elements if attrs.get("name", "").startswith("key:")}
 
 
 def test_the_catalogue_leads_to_a_form_for_each_connector(client):

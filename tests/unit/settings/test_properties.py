@@ -1,6 +1,8 @@
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
-from connect.settings.properties import Position, PropertiesError, load, loads
+from connect.settings.properties import Position, PropertiesError, dumps, load, loads
 
 
 @pytest.mark.parametrize(
@@ -83,3 +85,18 @@ def test_a_file_is_named_as_it_was_asked_for(tmp_path) -> None:
     path = tmp_path / "w.properties"
     path.write_bytes(b"\r\na=b\r\n")
     assert str(load(path).where("a")) == f"{path}:2"
+
+
+TEXT = st.text(st.one_of(st.sampled_from(" \t\f\n\r\\\\=:#!,a"), st.characters(exclude_categories=["Cs"])))
+
+
+@given(st.dictionaries(TEXT, TEXT))
+@example({"": "", " a": " b ", "#c": "#d", "e f": "C:\\temp", "g": "one\n two"})
+def test_what_is_written_is_read_again(values: dict[str, str]) -> None:
+    assert dict(loads(dumps(values))) == values
+
+
+def test_what_needs_no_backslash_has_none() -> None:
+    assert dumps({"connection.url": "jdbc:postgresql://db/shop?ssl=true#x", "query": "SELECT 1"}) == (
+        "connection.url=jdbc:postgresql://db/shop?ssl=true#x\nquery=SELECT 1\n"
+    )

@@ -1,0 +1,70 @@
+"""/ui/connectors/{name}/edit: the configuration of a connector as a form, as JSON, or as a properties file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+
+from fastapi import APIRouter, Request, Response
+
+from rest.ui.editor import LIST, TURN, Editor, asked
+from rest.ui.notations import FORM, NOTATION, Written, written
+from rest.ui.requests import cluster_of, lines_of, path_of, plain, refused, to
+
+router = APIRouter(include_in_schema=False)
+
+_MEANWHILE = "Somebody has changed this connector meanwhile. Nothing was stored. Store again to replace their changes."
+
+
+@router.get("/connectors/{name}/edit")
+async def edit_page(request: Request, name: str) -> Response:
+    """The configuration as it is, with masks in place of secrets: `?as=json`, `?as=properties`."""
+    name, cluster = plain(name), cluster_of(request)
+    answer = await cluster.ask("GET", "connectors", name, "config")
+    if answer.refused:
+        return refused(answer)
+    stored: dict[str, str] = answer.body
+    now = Written(FORM, stored).turned(request.query_params.get(NOTATION, FORM))
+    editor = Editor(cluster, stored.get("connector.class", ""), name, {"seen": _sum(stored)})
+    return await editor.opened(now)
+
+
+@router.post("/connectors/{name}/edit")
+async def store_configuration(request: Request, name: str) -> Response:
+    """Check what is written, and store it if that was requested and nothing is wrong."""
+    name, cluster = plain(name), cluster_of(request)
+    answer = await cluster.ask("GET", "connectors", name, "config")
+    if answer.refused:
+        return refused(answer)
+    stored: dict[str, str] = answer.body
+    sent = await lines_of(request)
+    wanted, now = sent.get("do", [""])[-1], written(sent)
+    now = replace(now, config=_with_line_ends(now.config, stored))
+    editor = Editor(cluster, stored.get("connector.class", ""), name, {"seen": sent.get("seen", [""])[-1]})
+    if notation := asked(wanted, TURN):
+        return await editor.page(now.turned(notation))
+    if key := asked(wanted, LIST):
+        return await editor.page(now, key=key)
+    check = await editor.check(now)
+    if wanted != "store" or check.count or check.refusal:
+        return await editor.page(now, pressed=True, check=check)
+    if editor.more["seen"] != _sum(stored):
+        editor = replace(editor, more={"seen": _sum(stored)})
+        return await editor.page(now, pressed=True, check=check, said=_MEANWHILE)
+    done = await cluster.ask("PUT", "connectors", name, "config", body={**now.config, "name": name})
+    if done.refused:
+        return await editor.page(now, pressed=True, check=check, said=done.message)
+    return to(path_of(name), "configure")
+
+
+def _with_line_ends(config: Mapping[str, str], stored: Mapping[str, str]) -> dict[str, str]:
+    """The configuration with the line ends of values that nobody touched: browsers send others."""
+    plain = {key: value.replace("\r\n", "\n").replace("\r", "\n") for key, value in stored.items()}
+    return {key: stored[key] if value == plain.get(key) else value for key, value in config.items()}
+
+
+def _sum(config: Mapping[str, str]) -> str:
+    """Another one for another configuration, as far as the page's reader sees it."""
+    return hashlib.sha256(json.dumps(config, sort_keys=True).encode()).hexdigest()
