@@ -152,8 +152,10 @@ class _Sum:
 def _added(total: list[float], values: Sequence[float | None], behind: int) -> list[float]:
     if not values:
         return total
+    if not total and not behind and len(values) == SPARKLINE_POINTS:  # nearly always, for a thousand connectors
+        return [math.nan if value is None else value for value in values]
     total = total or [math.nan] * SPARKLINE_POINTS
-    for place, value in enumerate(values, start=SPARKLINE_POINTS - len(values) - behind):
+    for place, value in enumerate(values, SPARKLINE_POINTS - len(values) - behind):
         if value is not None and value == value and 0 <= place < SPARKLINE_POINTS:
             total[place] = value if math.isnan(total[place]) else total[place] + value
     return total
@@ -162,4 +164,4 @@ def _added(total: list[float], values: Sequence[float | None], behind: int) -> l
 def _shown(values: list[float]) -> list[float | None]:
     if not any(value > 0 for value in values):  # none is negative, and NaN is not greater either
         return []
-    return [None if value != value else round(value, 2) for value in values]
+    return [None if value != value else round(value) if value >= 100 else round(value, 2) for value in values]

@@ -29,29 +29,21 @@ def sparklines(expanded: Mapping[str, Any]) -> Sparklines:
 
 def path(values: Sequence[float | None]) -> str:
     """Draw values, the newest at the right edge and the highest at the upper one; None is a gap."""
-    highest = max((value for value in values if value is not None), default=0)
-    if highest <= 0:
+    highest = max(filter(None, values), default=0)
+    if not highest:
         return ""
+    scale = (HEIGHT - 2) / highest
+    heights = [None if value is None else HEIGHT - 1 - int(scale * value + 0.5) for value in values]
     first = WIDTH - _STEP * (len(values) - 1)
-    parts: list[str] = []
-    piece: list[tuple[int, int]] = []
-    for place, value in enumerate(values):
-        if value is None:
-            parts.append(_piece(piece))
-            piece = []
-        else:
-            piece.append((first + _STEP * place, HEIGHT - 1 - round((HEIGHT - 2) * value / highest)))
-    return "".join([*parts, _piece(piece)])
-
-
-def _piece(points: Sequence[tuple[int, int]]) -> str:
-    """A line without gaps. What lies between points of the same height is left out."""
-    if not points:
-        return ""
-    kept = [
-        point
-        for number, point in enumerate(points)
-        if number in (0, len(points) - 1) or not points[number - 1][1] == point[1] == points[number + 1][1]
-    ]
-    start, *rest = (f"{x} {y}" for x, y in kept)
-    return f"M{start}L{' '.join(rest)}" if rest else f"M{start}h1"  # a line of one point is not drawn
+    drawn: list[str] = []
+    before = None
+    for place, (height, after) in enumerate(zip(heights, [*heights[1:], None], strict=True)):
+        if height is not None and not before == height == after:  # what lies between two of its height is left out
+            if before is not None:
+                drawn.append(f"{first + _STEP * place} {height}")
+            elif after is None:  # a line of one point is not drawn
+                drawn.append(f"M{first + _STEP * place} {height}h1")
+            else:
+                drawn.append(f"M{first + _STEP * place} {height}L")
+        before = height
+    return " ".join(drawn)

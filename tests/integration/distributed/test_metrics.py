@@ -110,6 +110,13 @@ def test_the_last_hour_of_a_connector_is_known_from_all_workers(two: Pool, name:
 
     for worker in (first, second):
         two.until(lambda: written(worker) == {first.id, second.id}, "both tell their rates")  # noqa: B023
+
+    def together(worker: PoolWorker) -> bool:
+        line = worker.get("/connectors?expand=timeseries")[name]["timeseries"]
+        return "unreachable" not in line and (line["records_per_second"][-1] or 0) > 35  # each of them has 25
+
+    for worker in (first, second):
+        two.until(lambda: together(worker), "the list of both adds them up")  # noqa: B023
     answer = first.get(f"/connectors/{name}/timeseries")
     assert answer["every_ms"] == 10_000
     assert answer["unreachable"] == []

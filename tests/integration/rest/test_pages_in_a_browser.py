@@ -247,13 +247,38 @@ FILTERED_MS = """(text) => new Promise((done) => {
 })"""
 
 
+#: An extension of the worker: an hour of a thousand connectors with ever other rates and lags, as if they had run.
+FILLED_HOUR = """
+import math, time
+from connect.herder.last_hour import EVERY_S, POINTS, LastHour, TaskTotals
+
+def fill(app, properties):
+    began, look, done = time.time() - EVERY_S * POINTS, [0], [0.0] * 1000
+    def totals():
+        for number in range(1000):
+            done[number] += 1000 * (1 + math.sin(number + look[0] / (5 + number % 50)))
+        return {
+            (f"connector-{number:04}", 0): TaskTotals(1, done[number], 0, 50 + number * look[0] % 997, 0.1, 1)
+            for number in range(1000)
+        }
+    hour = LastHour(totals, lambda: EVERY_S * look[0], lambda: began + EVERY_S * look[0])
+    for _ in range(POINTS):
+        look[0] += 1
+        hour.look()
+    app.state.api.herder.metrics().hour = hour
+"""
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(400)
 def test_a_thousand_connectors_are_listed_and_filtered(
     page: Page, workers: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Prints how long the browser takes for the list, and for a letter of the filter."""
-    worker: Worker = workers.start()
+    """Prints how long the browser takes for the list, with sparklines, and for a letter of the filter."""
+    folder = workers.folder / "0"
+    folder.mkdir()
+    (folder / "filled_hour.py").write_text(FILLED_HOUR)
+    worker: Worker = workers.start(rest__extension__classes="filled_hour:fill")
     for number in range(1000):
         config = {"connector.class": "FileStreamSink", "topics": f"topic-{number % 40}", "file": "out"}
         body = {"name": f"connector-{number:04}", "config": config, "initial_state": "STOPPED"}
@@ -263,6 +288,7 @@ def test_a_thousand_connectors_are_listed_and_filtered(
         page.goto(f"http://127.0.0.1:{worker.port}/ui/connectors")
         loads.append(page.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd"))
         expect(page.locator("#connectors tbody tr")).to_have_count(1000)
+        expect(page.locator("#connectors .spark path")).to_have_count(2000)
         keys += [page.evaluate(FILTERED_MS, text[:length]) for length in range(1, len(text) + 1)]
         expect(page.locator("#count")).to_have_text(re.compile(r"^(100|25|1) of 1000$"))
     sizes = page.evaluate("performance.getEntriesByType('resource').reduce((sum, one) => sum + one.decodedBodySize, 0)")

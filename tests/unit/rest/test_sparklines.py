@@ -105,11 +105,11 @@ def test_the_other_workers_are_asked_once_for_all_and_added_up(
         ([], ""),
         ([None, None], ""),
         ([0, 0, None], ""),
-        ([0, 10], f"M{WIDTH - 2} 15L{WIDTH} 1"),
-        ([10, 5, 0], f"M{WIDTH - 4} 1L{WIDTH - 2} 8 {WIDTH} 15"),
-        ([7, 7, 7, 7], f"M{WIDTH - 6} 1L{WIDTH} 1"),  # what lies between is left out
-        ([1, 0, 0, 0, 1], f"M{WIDTH - 8} 1L{WIDTH - 6} 15 {WIDTH - 2} 15 {WIDTH} 1"),
-        ([1, None, 1, None, 0.5, 1], f"M{WIDTH - 10} 1h1M{WIDTH - 6} 1h1M{WIDTH - 2} 8L{WIDTH} 1"),
+        ([0, 10], f"M{WIDTH - 2} 15L {WIDTH} 1"),
+        ([10, 5, 0], f"M{WIDTH - 4} 1L {WIDTH - 2} 8 {WIDTH} 15"),
+        ([7, 7, 7, 7], f"M{WIDTH - 6} 1L {WIDTH} 1"),  # what lies between is left out
+        ([1, 0, 0, 0, 1], f"M{WIDTH - 8} 1L {WIDTH - 6} 15 {WIDTH - 2} 15 {WIDTH} 1"),
+        ([1, None, 1, None, 0.5, 1], f"M{WIDTH - 10} 1h1 M{WIDTH - 6} 1h1 M{WIDTH - 2} 8L {WIDTH} 1"),
     ],
 )
 def test_a_path_is_a_few_whole_numbers(values: list[float | None], drawn: str) -> None:
