@@ -7,7 +7,7 @@ from typing import Final
 
 from fastapi import APIRouter, Request, Response
 
-from rest.ui import audit, cluster_pages, configuration, connectors, history, letters, live, new, tap
+from rest.ui import audit, cluster_pages, configuration, connectors, history, letters, live, new, tap, trying
 from rest.ui.rendering import HEADERS, page
 from rest.ui.requests import cluster_of, refused
 from rest.ui.views import STATES, overview, rows
@@ -47,5 +47,5 @@ async def plugins_page(request: Request) -> Response:
     return page("plugins.html", plugins=sorted(answer.body, key=lambda one: (one["type"], one["class"])))
 
 
-for part in (audit, cluster_pages, configuration, connectors, history, letters, live, new, tap):
+for part in (audit, cluster_pages, configuration, connectors, history, letters, live, new, tap, trying):
     router.include_router(part.router)

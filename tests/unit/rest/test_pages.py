@@ -414,7 +414,7 @@ def test_records_are_looked_at_only_when_somebody_asks(client, herder):
     assert "lines, partition 0, offset 7" in text
     assert 'Value {"id": "5"}' in text
     assert "transformation whole (CastValue) : changed" in text.replace("):", ") :")
-    assert "value.id 5 STRING 5 INT32 value.note <b>" in text
+    assert 'value.id "5" STRING 5 INT32 value.note "<b>"' in text
     assert 'After Topic lines, partition 0 Timestamp 1970-01-01 00:00:00Z Key k Value {"id": 5}' in text
     assert "Task 0 at here:1: failed" in text
     assert "a.DataError: no JSON" in text
