@@ -343,7 +343,7 @@ class ConnectorMetricsInfo(msgspec.Struct):
 
 
 class MovedInfo(msgspec.Struct):
-    """Connectors and tasks that moved: how many, and the first twenty names of both together."""
+    """Connectors and tasks that moved: how many, and the first names of both together, at most twenty."""
 
     connectors: int = 0
     tasks: int = 0

@@ -17,11 +17,13 @@ from connect.worker.lease import now
 #: Rebalances that a worker remembers, and names that it remembers of each share of work: thousands of tasks may move.
 KEPT: Final = 200
 NAMES: Final = 20
+#: Names that a leader remembers of all shares together, if there are that many: each worker tells of its own.
+_NAMES_OF_ALL: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """Connectors and tasks that moved: how many, and the first twenty names of both together."""
+    """Connectors and tasks that moved: how many, and the first names of both together, at most twenty."""
 
     connectors: int = 0
     tasks: int = 0
@@ -29,10 +31,10 @@ class Moved:
     first_tasks: tuple[TaskId, ...] = ()
 
     @classmethod
-    def of(cls, work: Work) -> Moved:
-        """In the order of names."""
-        connectors = tuple(sorted(work.connectors)[:NAMES])
-        tasks = tuple(sorted(work.tasks)[: NAMES - len(connectors)])
+    def of(cls, work: Work, names: int = NAMES) -> Moved:
+        """In the order of names, with at most so many."""
+        connectors = tuple(sorted(work.connectors)[:names])
+        tasks = tuple(sorted(work.tasks)[: names - len(connectors)])
         return cls(len(work.connectors), len(work.tasks), connectors, tasks)
 
     def __bool__(self) -> bool:
@@ -130,13 +132,14 @@ class LedRound:
     def compared_with(self, before: KnownMembers) -> Led:
         """What it did, after a generation with these members."""
         here = self.known().ids
+        names = max(1, min(NAMES, _NAMES_OF_ALL // len(here)))
         shares = {here[member]: decode_assignment(data) for member, data in self.shares.items()}
         return Led(
             members=sorted(here.values()),
             joined=sorted(here[member] for member in here.keys() - before.ids.keys()) if before.complete else None,
             left=sorted(before.ids[member] for member in before.ids.keys() - here.keys()),
-            assigned={worker: Moved.of(share.new) for worker, share in shares.items() if share.new},
-            revoked={worker: Moved.of(share.revoked) for worker, share in shares.items() if share.revoked},
+            assigned={worker: Moved.of(share.new, names) for worker, share in shares.items() if share.new},
+            revoked={worker: Moved.of(share.revoked, names) for worker, share in shares.items() if share.revoked},
             waiting=[
                 Waiting(worker_id(each.url), Moved.of(each.work), int((time.time() + each.until - now()) * 1000))
                 for each in self.memory.absent

@@ -205,7 +205,8 @@ def test_the_audit_log_of_all_workers_is_read_at_each(pool: Pool, tmp_path: Path
         assert "s3cret" not in json.dumps(answer.body)
         assert worker.ask("GET", "/cluster/audit", headers=basic("vera")).status == 403
         assert worker.ask("GET", "/cluster/rebalances", headers=basic("vera")).status == 200
-    created = leader.get(f"/cluster/audit?connector={name}")["lines"][-1]
+    lines = leader.get(f"/cluster/audit?connector={name}")["lines"]
+    (created,) = [one for one in lines if one["status"] == 201]
     assert created["forwarded_by"] == follower.id
     # The page at one has the lines of the other; and one that is gone is named.
     page = follower.ask("GET", "/ui/cluster/audit")

@@ -170,3 +170,11 @@ def test_who_was_out_of_the_group_compares_with_nothing(worker: Worker) -> None:
     assert (found.cause, found.reason) == ("lost", "no word")
     assert found.led is not None
     assert (found.led.joined, found.led.left) == (None, [])
+
+
+def test_what_a_worker_requests_before_it_joins_is_the_cause_of_that_rebalance_alone(worker: Worker) -> None:
+    worker.member.rejoining("sessioned")  # another worker has begun it
+    worker.member.rebalance("there is a connector a")
+    found = worker.leads(1)
+    assert (found.cause, found.reason) == ("configuration", "there is a connector a")
+    assert worker.leads(2).cause == "member"
