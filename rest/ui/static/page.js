@@ -115,6 +115,7 @@ function filter() {
 }
 
 field?.addEventListener("input", filter);
+if (field && field.value !== field.defaultValue) filter(); // typed before this script was there
 
 // Select all: the rows that are shown. Without this script there is no such box.
 function offerAll() {
