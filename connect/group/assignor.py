@@ -69,7 +69,7 @@ def assign(
         members: for each its id and its metadata.
         configured: what should run.
         memory: what `assign` returned for the last round, if that round completed and this worker led it too; otherwise
-            `Memory()`, as after all work has been stopped for "default".
+            `Memory()`, as after all work has been stopped for "default", or what `Memory.of_stopped` knows.
         now: seconds on a monotonic clock.
         delays: how long the work of a lost worker waits for it.
         stopped: URLs of workers that are known to have stopped all their work before they left. A worker writes

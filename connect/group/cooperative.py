@@ -65,7 +65,7 @@ class Absent:
 
 @dataclass(frozen=True)
 class Memory:
-    """What a leader keeps of the last round that it led. A new leader begins with `Memory()`.
+    """What a leader keeps of the last round that it led. A new leader begins with `Memory()`, or with `of_stopped`.
 
     Attributes:
         members: each member by its id, with what it owned after that round.
@@ -80,6 +80,11 @@ class Memory:
     revocations: int = 0
     quiet_until: float = 0.0
     loads: Mapping[TaskId, float] = field(default_factory=dict)
+
+    @classmethod
+    def of_stopped(cls, workers: Mapping[str, Work]) -> Memory:
+        """What is known of the last round without having led it: who stopped since, by its URL, and what it had."""
+        return cls({url: Member(url, url, work) for url, work in workers.items()})
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 import traceback
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from functools import partial
 from typing import Any, Final
@@ -129,7 +129,7 @@ class AssignedWork:
     def loads(self) -> Mapping[TaskId, float]:
         return self._worker.tasks.loads()
 
-    def stopped_workers(self) -> Collection[str]:
+    def stopped_workers(self) -> Mapping[str, Work]:
         return self._states.stopped_workers()
 
     # What connectors say of themselves: see `HostListener`.

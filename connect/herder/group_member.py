@@ -142,20 +142,31 @@ class GroupMember:
         state = self._config.state
         tasks = [TaskId(name, number) for name in state.connectors for number in state.task_ids(name)]
         configured = Configured(state.offset, state.connectors.keys(), tasks)
+        stopped = self._listener.stopped_workers()
         shares, memory = assign(
             protocol,
             leader,
             members,
             configured,
-            self._memory,
+            self._memory if protocol == EAGER else self._remembered(stopped),
             now(),
             delays=self._delays,
-            stopped=self._listener.stopped_workers(),
+            stopped=stopped,
             complete_at=self._membership.complete_at(),
         )
         # It counts only once this round has come through.
         self._led = LedRound(memory, members, shares)
         return shares
+
+    def _remembered(self, stopped: Mapping[str, Work]) -> Memory:
+        """The memory for a round that this worker leads.
+
+        A new leader knows what stopped workers had, the former leader among them, by the states that they left in the
+        status topic. It goes by these only if it followed in the generation before: else they may be those of a pool
+        that was shut down long ago.
+        """
+        followed = self._role.generation >= 0 and not self._role.leader
+        return Memory.of_stopped(stopped) if followed else self._memory
 
     def joined(self, generation: int, member_id: str, protocol: str, assignment: bytes) -> None:
         mine = decode_assignment(assignment)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -44,8 +44,8 @@ class WorkListener(Protocol):
     def loads(self) -> Mapping[TaskId, float]:
         """The CPU of this worker's tasks, in cores, as far as it was measured."""
 
-    def stopped_workers(self) -> Collection[str]:
-        """The URLs of workers that have stopped all their work before they left."""
+    def stopped_workers(self) -> Mapping[str, Work]:
+        """The URLs of workers that have stopped all their work before they left, with that work."""
 
 
 class Membership(Protocol):

@@ -119,22 +119,26 @@ class PoolStates:
         status: ConnectorStatus | TaskStatus | None = self._statuses.connector(name)
         if number is not None:
             status = next((task for task in self._statuses.tasks(name) if task.task == number), None)
-        scheme = self._pool.member.role.leader_url.partition(":")[0] or "http"  # a pool speaks one
         if status is None:
             raise NobodyKnownError
-        return f"{scheme}://{status.worker_id}/"
+        return f"{self._scheme()}://{status.worker_id}/"
 
-    def stopped_workers(self) -> set[str]:
-        """The URLs of workers of which every state is UNASSIGNED: they have stopped properly."""
+    def stopped_workers(self) -> dict[str, Work]:
+        """The URLs of workers of which every state is UNASSIGNED: they have stopped properly; with what they had."""
         states: dict[str, set[State]] = {}
+        work: dict[str, Work] = {}
         for name in self._statuses.connectors():
-            found: list[ConnectorStatus | TaskStatus] = [*self._statuses.tasks(name)]
-            if (connector := self._statuses.connector(name)) is not None:
-                found.append(connector)
-            for status in found:
+            found = [(each, Work.of(tasks=[(name, each.task)])) for each in self._statuses.tasks(name)]
+            connector = self._statuses.connector(name)
+            for status, part in [*found, *([(connector, Work.of([name]))] if connector is not None else [])]:
                 states.setdefault(status.worker_id, set()).add(status.state)
+                work[status.worker_id] = work.get(status.worker_id, Work()) | part
         gone = [worker for worker, known in states.items() if known == {State.UNASSIGNED}]
-        return {f"{scheme}://{worker}/" for worker in gone for scheme in ("http", "https")}
+        return {f"{self._scheme()}://{worker}/": work[worker] for worker in gone}
+
+    def _scheme(self) -> str:
+        """A pool speaks one."""
+        return self._pool.member.role.leader_url.partition(":")[0] or "http"
 
     def _generation(self) -> int:
         return max(0, self._pool.member.role.generation)

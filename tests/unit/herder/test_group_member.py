@@ -25,6 +25,7 @@ class Worker:
 
     def __init__(self) -> None:
         self.stopped: list[tuple[Work, Work]] = []
+        self.stopped_properly: dict[str, Work] = {}
         self.started: list[tuple[Work, Work]] = []
         raw = {"group.id": "g", "bootstrap.servers": "127.0.0.1:9", **dict.fromkeys(TOPICS, "t")}
         self.connectors: dict[str, int] = {}
@@ -51,8 +52,8 @@ class Worker:
     def loads(self) -> dict[TaskId, float]:
         return {}
 
-    def stopped_workers(self) -> list[str]:
-        return []
+    def stopped_workers(self) -> dict[str, Work]:
+        return self.stopped_properly
 
     def joined(self, protocol: str, new: Work, revoked: Work | None = None) -> None:
         assignment = Assignment(NO_ERROR, "leader", "http://l:1/", 3, new, revoked or Work())
@@ -161,6 +162,29 @@ def test_a_new_leader_knows_that_the_former_one_left_but_not_who_joined(worker: 
     assert found.led is not None
     assert (found.led.members, found.led.joined, found.led.left) == (["v:1", "w:1"], None, ["l:1"])
     assert found.leader == "w:1"
+
+
+def test_a_new_leader_keeps_the_work_of_the_former_one_for_it(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The former one has stopped in good order, and comes back at the address that it had."""
+    monkeypatch.setattr(worker.member._membership, "complete_at", now)
+    worker.connectors |= {"a": 1, "b": 1, "c": 0}
+    worker.joined("sessioned", A)
+    worker.stopped_properly = {"http://l:1/": B}
+    alone = worker.leads(2, v_1=Work.of(["c"]))
+    assert alone.assigned == Moved.of(Work())
+    assert worker.member.owned == A
+    # What has no owner is its own again, and nobody gives anything back.
+    back = worker.leads(3, v_1=Work.of(["c"]), l_2=Work())
+    assert back.led is not None
+    assert back.led.assigned["l:1"] == Moved.of(B)
+    assert back.revoked == Moved.of(Work())
+
+
+def test_who_begins_a_pool_waits_for_nobody_who_stopped_long_ago(worker: Worker) -> None:
+    worker.connectors |= {"a": 1, "b": 1}
+    worker.stopped_properly = {"http://l:1/": A | B}
+    first = worker.leads(1)
+    assert first.assigned == Moved.of(A | B)
 
 
 def test_who_was_out_of_the_group_compares_with_nothing(worker: Worker) -> None:
