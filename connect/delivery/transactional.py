@@ -64,6 +64,8 @@ class TransactionalOutput(Output):
         boundary: where transactions end.
         offsets: makes records of offsets.
         topic: for those.
+        claim: called before a transaction when the id has to be claimed again: claims it, and checks that the task is
+            still the current one. None: for outputs of one transaction.
         stored: called, after each commit, with where reading continues.
     """
 
@@ -77,12 +79,14 @@ class TransactionalOutput(Output):
         offsets: Callable[[Entries], list[tuple[bytes, bytes | None]]],
         topic: str,
         stored: Callable[[Positions], None] = lambda _: None,
+        claim: Callable[[], None] | None = None,
     ) -> None:
         super().__init__(source, producer)
         self._boundary = boundary
         self._offsets = offsets
         self._topic = topic
         self._stored = stored
+        self._claim = claim
         self._positions: Positions = {}
         self._parts: list[_Part] = []
         self._dropped: list[_Part] = []  # of transactions that the task had aborted
@@ -140,6 +144,9 @@ class TransactionalOutput(Output):
         """Have a transaction open, with its whole content."""
         if self._open:
             return
+        if self._claim is not None and self.producer.must_claim:
+            log.info("The end of a transaction had to be sent twice: the transactional id is claimed again.")
+            self._claim()
         self.producer.begin()
         self._open = True
         torn, self._torn = self._torn, True

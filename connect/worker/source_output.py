@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from connect.api.source import SourceTask, TransactionContext
@@ -100,7 +101,15 @@ class OpenOutput:
         assert task.offsets_topic is not None
         self._claim(producer)
         records = OffsetRecords(control.ask_offset_keys)
-        return TransactionalOutput(source, producer, boundary, records.of, task.offsets_topic, self._tell_offsets())
+        return TransactionalOutput(
+            source,
+            producer,
+            boundary,
+            records.of,
+            task.offsets_topic,
+            self._tell_offsets(),
+            claim=partial(self._claim, producer),
+        )
 
     def _topic_maker(self, plan: Callable[[str], NewTopic], keys: str) -> TopicMaker:
         admin = task_client_settings("admin", self._task.worker_config, self._task.connector_config)
@@ -115,7 +124,7 @@ class OpenOutput:
         try:
             self._control.ask_to_begin()
         except ConnectError as error:
-            log.warning("not started: %s", error)
+            log.warning("not current: %s", error)
             raise Stopping from error
 
     def _store(self) -> Callable[[Entries], None]:

@@ -137,8 +137,6 @@ class BatchProducer:
         settled: Callable[[Delivery], None] = lambda _: None,
         keys: Mapping[str, str] | None = None,
     ) -> None:
-        from confluent_kafka import Producer
-
         self._window = int(settings["queue.buffering.max.kbytes"]) * 1024
         self._keep_going = keep_going
         self._refused_by_user = refused
@@ -158,7 +156,14 @@ class BatchProducer:
         self._told_of_zero = False
         # The window is ours, so that a batch never meets a full queue half way through.
         limits = {"queue.buffering.max.kbytes": 2_000_000, "queue.buffering.max.messages": 0}
-        self._producer = Producer({**settings, **limits, "error_cb": self._on_error, "logger": client_log})
+        self._settings = {**settings, **limits, "error_cb": self._on_error}
+        self._connect(client_log)
+
+    def _connect(self, logger: Any) -> None:
+        """Make the client."""
+        from confluent_kafka import Producer
+
+        self._producer = Producer({**self._settings, "logger": logger})
 
     @property
     def sent(self) -> int:

@@ -1,7 +1,9 @@
 """A producer of one task that writes in transactions: records and offsets appear together or not at all (KIP-98).
 
-librdkafka uses the first version of the transaction protocol with every broker: see docs/exactly-once.md for the
-consequences.
+librdkafka uses the first version of the transaction protocol with every broker. In it all transactions of a producer
+have one epoch, so the request that ends a transaction ends the next one when it arrives late: after the client lost the
+connection, sent it again on another one, and began the next transaction (KIP-890, https://jepsen.io/analyses/bufstream-0.1.0).
+So after an end that was sent twice the producer is to be claimed again, which gives it another epoch.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 from connect.errors import ConnectError, FencedError
+from connect.kafka.clients.log import log as client_log
 from connect.kafka.writing.produce import BatchProducer, DeliveryError, Unsent
 
 log = logging.getLogger("connect.kafka")
@@ -31,7 +34,7 @@ class AbortableError(ConnectError):
 class TransactionalProducer(BatchProducer):
     """A `BatchProducer` whose records count when `commit` returns. For one thread, in this order:
 
-        claim -> (begin -> (send | write)* -> commit or abort)* -> close
+        claim -> (begin -> (send | write)* -> commit or abort -> [claim])* -> close
 
     A record that the broker refuses fails the whole transaction and is raised as `DeliveryError`; only what the client
     itself refuses, such as a record that is too large, goes to `refused`.
@@ -48,7 +51,10 @@ class TransactionalProducer(BatchProducer):
         refused: Callable[[DeliveryError, Any], None],
         *more: Any,
     ) -> None:
-        super().__init__(settings, keep_going, refused, *more)
+        debug = {part for part in str(settings.get("debug", "")).split(",") if part}
+        self._ends = _Ends(shows_debug=bool(debug))
+        self._claimed = False
+        super().__init__({**settings, "debug": ",".join(sorted({*debug, _EOS}))}, keep_going, refused, *more)
         self._id = str(settings["transactional.id"])
         self._longest = float(settings.get("transaction.timeout.ms", 60_000)) / 1000
         self._dropping = False
@@ -61,8 +67,17 @@ class TransactionalProducer(BatchProducer):
         """The limit of unacknowledged bytes."""
         return self._window
 
+    @property
+    def must_claim(self) -> bool:
+        """Whether the id has to be claimed before the next transaction: the end of one may still be on its way."""
+        self._producer.poll(0)
+        return self._ends.sent_twice
+
     def claim(self) -> None:
         """Claim the transactional id: its previous owner is fenced, and the open transaction aborted.
+
+        May be called again between transactions. Then the previous owner is this producer itself, and what it sent and
+        is still on its way is refused. Whether this task is still the current one has to be checked again.
 
         Raises:
             ConnectError: the brokers refuse.
@@ -70,6 +85,10 @@ class TransactionalProducer(BatchProducer):
         """
         from confluent_kafka import KafkaException
 
+        if self._claimed:
+            self._producer.flush(0)
+            self._connect(client_log)  # a client claims once
+        self._ends.sent_twice = False
         while True:
             self._keep_going()
             # The client looks for its coordinator at once, mostly before it has a connection, and again only after
@@ -88,7 +107,11 @@ class TransactionalProducer(BatchProducer):
                 self._brokers.unanswered(error)
             else:
                 self._brokers.answered()
+                self._claimed = True
                 return
+
+    def _connect(self, logger: Any) -> None:
+        super()._connect(self._ends)
 
     def begin(self) -> None:
         """Begin a transaction."""
@@ -227,6 +250,27 @@ class TransactionalProducer(BatchProducer):
         return AbortableError(words) if again else ConnectError(words)
 
 
+class _Ends:
+    """The client's log, which alone says that it sent the end of a transaction twice (librdkafka 2.16, debug=eos).
+
+    Args:
+        shows_debug: whether the user wants to see such lines too.
+    """
+
+    def __init__(self, *, shows_debug: bool) -> None:
+        self.sent_twice = False
+        self._shows_debug = shows_debug
+
+    def log(self, level: int, message: str, kind: str, *more: str) -> None:
+        """Called by the client while it is polled."""
+        if kind == "ENDTXN" and not more[-1].startswith(_ENDED):
+            self.sent_twice = True
+        if level > logging.DEBUG or self._shows_debug:
+            client_log.log(level, message, kind, *more)
+
+
+_EOS: Final = "eos"
+_ENDED: Final = "[thrd:main]: EndTxn returned NO_ERROR"
 _FENCED: Final = frozenset({"_FENCED", "PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH"})
 #: What becomes of records when their transaction does not come about, for reasons that are not theirs.
 _OF_THE_TRANSACTION: Final = _FENCED | {

@@ -30,6 +30,7 @@ class Broker:
 
     Attributes:
         committed: the values of each transaction, with the offsets last.
+        must_claim: see there.
         trouble: raised by the next commits, one each; None for none.
     """
 
@@ -39,6 +40,7 @@ class Broker:
         self.committed: list[list[Any]] = []
         self.open: list[Any] | None = None
         self.aborted = 0
+        self.must_claim = False
         self.trouble: list[Exception | None] = []
         self.during_send: Callable[[], None] = lambda: None
         self._reports: list[tuple[Any, int]] = []
@@ -140,6 +142,7 @@ class Setting:
         self.task: Task = Task()
         self.boundary: Boundary = PollBoundary()
         self.counts: list[int] = []
+        self.claims = 0
         self.errors = Errors()
         self._made: TransactionalOutput | None = None
 
@@ -154,8 +157,15 @@ class Setting:
                 self.boundary,
                 OffsetRecords(lambda partitions: [[b"key"] for _ in partitions]).of,
                 "offsets",
+                claim=self.claim,
             )
         return self._made
+
+    def claim(self) -> None:
+        """The id is claimed again, and the task is still the current one."""
+        assert self.broker.open is None
+        self.claims += 1
+        self.broker.must_claim = False
 
     def send(self, *values: int, keep: Callable[[int], bool] = lambda _: True) -> None:
         self.send_records([record(value) for value in values], keep)
@@ -391,3 +401,13 @@ def test_dead_letters_are_in_the_transaction_of_their_rows(at: Setting) -> None:
     at.errors.dead = dead
     at.it.send(batch, encoded)
     assert at.broker.committed == [[b"dead 1", b"0", offset(1)], [b"dead 2", b"3", offset(3)]]
+
+
+def test_after_an_end_that_was_sent_twice_the_id_is_claimed_before_the_next_transaction(at: Setting) -> None:
+    at.send(1)
+    at.broker.must_claim = True
+    assert at.claims == 0
+    at.send(2)
+    at.send(3)
+    assert at.claims == 1
+    assert [values[0] for values in at.broker.committed] == [b"1", b"2", b"3"]
