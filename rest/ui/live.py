@@ -19,7 +19,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import re
 import time
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, Final
@@ -41,8 +40,9 @@ _EVERY_S: Final = 1.0
 _SHARE: Final = 4.0
 #: After so long without a change a comment is sent: proxies close connections on which nothing moves.
 _QUIET_S: Final = 15.0
-#: A live part. Nothing that a connector says can look like its end: in templates every value is escaped.
-LIVE_PART: Final = re.compile(r'<div data-live id="([\w-]+)"[^>]*>(.*?)<!--/live--></div>', re.DOTALL)
+#: Around a live part. Nothing that a connector says can look like its end: in templates every value is escaped.
+_BEGIN: Final = '<div data-live id="'
+_END: Final = "<!--/live--></div>"
 #: What is not a page with live parts, this among them.
 _NOT_PAGES: Final = ("/ui/live", "/ui/static/")
 #: What routers note in a scope about the request that it belongs to.
@@ -69,7 +69,7 @@ async def _events(request: Request, path: str, query: str) -> AsyncIterator[str]
         if status != 200:
             yield _event("over", {"message": f"The worker answered with HTTP {status}."})
             return
-        parts = dict(LIVE_PART.findall(text))
+        parts = live_parts(text)
         changed = {name: part for name, part in parts.items() if sent.get(name) != part}
         sent = parts
         now = time.monotonic()
@@ -81,6 +81,15 @@ async def _events(request: Request, path: str, query: str) -> AsyncIterator[str]
             spoke = now
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(ending.wait(), max(_EVERY_S, _SHARE * (now - began)))
+
+
+def live_parts(text: str) -> dict[str, str]:
+    """What is inside each live part of a page, by its id."""
+    found = {}
+    for part in text.split(_BEGIN)[1:]:
+        opened, _, inside = part.partition(">")
+        found[opened.partition('"')[0]] = inside.partition(_END)[0]
+    return found
 
 
 def _event(name: str, data: Mapping[str, Any]) -> str:

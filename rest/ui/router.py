@@ -31,7 +31,8 @@ async def static(name: str) -> Response:
 @router.get("/")
 async def overview_page(request: Request) -> Response:
     """What runs, and what needs attention."""
-    answer = await cluster_of(request).expanded()
+    cluster = cluster_of(request)
+    answer = await cluster.expanded()
     if answer.refused:
         return refused(answer)
     rights = await cluster.rights()

@@ -19,7 +19,7 @@ from connect.pipeline.seen import Change, SeenHeader, SeenRecord
 from connect.storage import ConnectorStatus, State, TaskStatus
 from connect.storage.status import WaitNote
 from rest.ui.graph import graph
-from rest.ui.live import LIVE_PART
+from rest.ui.live import live_parts
 from rest.ui.rendering import count
 from rest.ui.views import overview, row, rows
 
@@ -525,4 +525,6 @@ def test_a_refusal_keeps_no_other_from_it_and_is_said(client, herder, monkeypatc
 def test_every_live_part_of_a_page_has_an_end_that_the_server_finds() -> None:
     for template in (files("rest.ui") / "templates").iterdir():
         text = template.read_text()
-        assert len(LIVE_PART.findall(text)) == text.count("data-live"), template.name
+        count = text.count("data-live")
+        assert len(live_parts(text)) == count, template.name
+        assert text.count("<!--/live--></div>") == count, template.name
