@@ -15,7 +15,28 @@ HEIGHT: Final = 100
 _HOUR_MS: Final = 3_600_000
 #: What can be chosen, in hours, and how it is called.
 PERIODS: Final[Mapping[int, str]] = {1: "hour", 6: "6 hours", 24: "day", 168: "week", 720: "month"}
-_AGO: Final = {1: "an hour ago"}
+_MINUTE_MS: Final = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """How far a chart looks back.
+
+    Attributes:
+        name, since: "hour", and "an hour ago".
+    """
+
+    milliseconds: int
+    name: str
+    since: str
+
+
+_SPANS: Final = {
+    hours: _Span(hours * _HOUR_MS, name, f"{name} ago" if name[0].isdigit() else f"a {name} ago")
+    for hours, name in PERIODS.items()
+} | {1: _Span(_HOUR_MS, "hour", "an hour ago")}
+#: In place of the first hour, for what has just begun: else its line would be a dot at the edge.
+_YOUNG: Final = [_Span(minutes * _MINUTE_MS, f"{minutes} minutes", f"{minutes} min ago") for minutes in (5, 20)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +119,21 @@ def charts(answer: Mapping[str, Any], hours: int = 1) -> list[Chart]:
         hours: how far it looks back, of `PERIODS`.
     """
     every = answer["every_ms"]
-    newest = max((_number(at, every) for one in answer["series"] for at in one["at"]), default=0)
+    numbers = [_number(at, every) for one in answer["series"] for at in one["at"]]
+    newest = max(numbers, default=0)
+    span = _span(hours, (newest - min(numbers, default=0)) * every)
     found = []
     for kind in _KINDS:
         points = _points(answer["series"], every, kind)
         if points and (kind.always or any(points.values())):
-            found.append(_chart(kind, points, newest, every, hours))
+            found.append(_chart(kind, points, newest, every, span))
     return found
+
+
+def _span(hours: int, known: int) -> _Span:
+    """The period of a chart for which so many milliseconds are known."""
+    shorter = [span for span in _YOUNG if hours == 1 and known <= span.milliseconds]
+    return shorter[0] if shorter else _SPANS[hours]
 
 
 def _number(at: float, every: int) -> int:
@@ -122,13 +151,13 @@ def _points(series: Sequence[Mapping[str, Any]], every: int, kind: _Kind) -> dic
     return {number: kind.together(found) for number, found in sorted(values.items())}
 
 
-def _chart(kind: _Kind, points: Mapping[int, float], newest: int, every: int, hours: int) -> Chart:
+def _chart(kind: _Kind, points: Mapping[int, float], newest: int, every: int, span: _Span) -> Chart:
     highest = max(points.values())
     top = _round_up(highest)
     lines: list[list[str]] = []
     before = -2
     for number, value in points.items():
-        x = WIDTH * (1 - (newest - number) * every / (hours * _HOUR_MS))
+        x = WIDTH * (1 - (newest - number) * every / span.milliseconds)
         if x < 0:
             continue
         if number > before + 2:  # one point may be missing where two workers look at different moments
@@ -140,10 +169,8 @@ def _chart(kind: _Kind, points: Mapping[int, float], newest: int, every: int, ho
             left, _, height = line[0].partition(",")
             line.append(f"{float(left) - 1:.1f},{height}")
     drawn = [" ".join(line) for line in lines]
-    period = PERIODS[hours]
-    since = _AGO.get(hours, f"{period} ago" if period[0].isdigit() else f"a {period} ago")
     now = kind.text(points.get(newest))
-    return Chart(kind.title, now, kind.text(highest), kind.text(top), period, since, drawn)
+    return Chart(kind.title, now, kind.text(highest), kind.text(top), span.name, span.since, drawn)
 
 
 def _round_up(value: float) -> float:

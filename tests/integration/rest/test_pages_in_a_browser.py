@@ -70,7 +70,7 @@ def test_figures_change_while_one_looks_and_what_is_typed_stays(page: Page, work
 
 def test_charts_and_records_on_their_way_are_shown(page: Page, worker: Worker) -> None:
     page.goto(f"http://127.0.0.1:{worker.port}/ui/connectors/orders")
-    chart = page.get_by_role("img", name="Records/s in the last hour")
+    chart = page.get_by_role("img", name="Records/s in the last 5 minutes")
     expect(chart).to_be_visible()  # once there is a first point, without a reload
     expect(page.locator("#charts figcaption").first).to_have_text(re.compile(r"Records/s: [1-9][\d.]* now"))
     page.get_by_role("link", name="Look at records on their way").click()

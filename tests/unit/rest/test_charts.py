@@ -36,7 +36,7 @@ def test_the_workers_are_added_up_and_the_newest_is_at_the_right() -> None:
     (chart,) = charts(answer({"records_per_second": [0.0, 10.0, 30.0]}, {"records_per_second": [20.0, 10.0]}))
     assert (chart.title, chart.now, chart.highest, chart.top) == ("Records/s", "40", "40", "50")
     (line,) = chart.lines
-    step = WIDTH * EVERY / 3_600_000
+    step = WIDTH * EVERY / 300_000  # what is that young fills five minutes
     assert points(line) == [
         pytest.approx((WIDTH - 2 * step, HEIGHT), abs=0.1),
         pytest.approx((WIDTH - step, HEIGHT * 0.4), abs=0.1),
@@ -52,6 +52,16 @@ def test_of_the_slowest_there_is_one_line_and_only_what_is_known_is_drawn() -> N
         ("Duration of a put", "1.5 s", "1.5 s"),
     ]
     assert charts(answer()) == []
+
+
+@pytest.mark.parametrize(
+    ("minutes", "period", "since"),
+    [(4, "5 minutes", "5 min ago"), (6, "20 minutes", "20 min ago"), (21, "hour", "an hour ago")],
+)
+def test_a_chart_goes_back_as_far_as_something_is_known(minutes: int, period: str, since: str) -> None:
+    (chart,) = charts(answer({"records_per_second": [1.0] * (minutes * 6 + 1)}))
+    assert (chart.period, chart.since) == (period, since)
+    assert 0 <= points(chart.lines[0])[0][0] < WIDTH * 0.75
 
 
 def test_a_gap_is_no_line() -> None:
@@ -114,7 +124,7 @@ def test_the_page_and_the_interface_have_what_the_worker_kept(client, herder) ->
     ]
     page = client.get("/ui/connectors/x").text
     assert page.count("<svg") == 3
-    assert 'aria-label="Lag in the last hour, from 0 to 10"' in page
+    assert 'aria-label="Lag in the last 5 minutes, from 0 to 10"' in page
     assert client.get("/connectors/y/timeseries").status_code == 404
 
 
