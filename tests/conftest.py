@@ -234,11 +234,12 @@ def s3_bucket(s3: "S3Server") -> "S3Bucket":
 @pytest.fixture(scope="session")
 def s3_gateway(cannot_have: Callable[[str, object], NoReturn]) -> Iterator["S3Server"]:
     """One real S3 server with tags, versions and access control lists. Its first use builds it: for slow tests."""
-    from tests.servers.s3 import GatewayUnavailable, VersityGateway
+    from tests.servers.programs import ProgramUnavailable
+    from tests.servers.s3 import VersityGateway
 
     try:
         server = VersityGateway()
-    except GatewayUnavailable as error:
+    except ProgramUnavailable as error:
         cannot_have("Versity's S3 gateway", error)
     yield server
     server.close()

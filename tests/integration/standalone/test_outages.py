@@ -19,7 +19,8 @@ from connect.ports import free_port
 from tests.servers.broker import a_broker
 from tests.servers.elasticsearch import ElasticsearchServer
 from tests.servers.postgresql import PASSWORD, USER, PostgresServer
-from tests.servers.s3 import GatewayUnavailable, VersityGateway
+from tests.servers.programs import ProgramUnavailable
+from tests.servers.s3 import VersityGateway
 from tests.servers.server_process import CannotRunHere
 from tests.support.rest import ask
 from tests.support.waiting import until
@@ -213,7 +214,7 @@ def test_a_database_is_away(
 def store(cannot_have: Callable[[str, object], NoReturn]) -> Iterator[VersityGateway]:
     try:
         server = VersityGateway()
-    except GatewayUnavailable as error:
+    except ProgramUnavailable as error:
         cannot_have("an object store", error)
     with closing(server):
         yield server
