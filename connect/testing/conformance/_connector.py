@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import traceback
 from collections.abc import Iterator, Mapping
@@ -12,14 +13,15 @@ import pytest
 
 from connect.api.connector import Connector
 from connect.api.plugin import Plugin
-from connect.errors import MASK
-from connect.settings import ConfigValue, Kind
+from connect.errors import MASK, ConnectError
+from connect.settings import ConfigValue, Kind, Listed
 from connect.storage.offsets import MemoryOffsetStore
 from connect.telemetry.metrics import Registry
 from connect.testing._connector import ConnectorRun
 from connect.testing.conformance._plugin import PluginConformance
 
 _JUNK = ("", " ", "-1", "0", "9" * 30, "1e400", "nan", "\x00", "{", "[1", "${x}", "*", "(", "é漢𝄞", ",,", "x" * 10_000)
+_MOST_LISTED = 1000
 _WRONG_SECRET = "conformance-wrong-secret-58f3"  # noqa: S105 - it opens nothing
 
 
@@ -70,6 +72,14 @@ class ConnectorConformance(PluginConformance):
         silent = [s.name for s in self.connector.settings if s.required and not found[s.name]]
         assert not silent, f"nothing is said when these are missing: {silent}"
 
+    def test_listed_values_are_texts(self) -> None:
+        for name in (setting.name for setting in self.connector.settings if setting.listed is Listed.BY_CONNECTOR):
+            found = self._listed(name, self.config())
+            assert found is not None, f"{name} is declared as listed, and `choices` lists nothing"
+            other = [value for value in found if not isinstance(value, str)]
+            assert not other, f"values of {name} are texts: {other}"
+            self._listed(name, {})  # as far as somebody has come with a form
+
     # Life.
 
     def test_start_and_stop_work_twice(self) -> None:
@@ -116,6 +126,13 @@ class ConnectorConformance(PluginConformance):
     def _new(self) -> Connector:
         made: Connector = self.connector()
         return made
+
+    def _listed(self, name: str, config: Mapping[str, str]) -> list[Any] | None:
+        try:
+            found = self._new().choices(name, config)
+            return None if found is None else list(itertools.islice(found, _MOST_LISTED))
+        except ConnectError:
+            return []  # it says why
 
     @contextmanager
     def _started(self, config: Mapping[str, str], *, check: bool = True) -> Iterator[ConnectorRun[Any]]:

@@ -8,12 +8,18 @@ let timer;
 let asking = false;
 let number = 0; // of what is written by now
 
-form.addEventListener("input", (event) => {
-  touched.add(event.target.closest("[data-key]")?.dataset.key ?? "");
+form.addEventListener("input", (event) => changed(event.target));
+// What was typed before this script was there, or what the browser has kept of an earlier visit.
+for (const field of form.elements) {
+  if (field.value !== field.defaultValue && "defaultValue" in field) changed(field);
+}
+
+function changed(field) {
+  touched.add(field.closest("[data-key]")?.dataset.key ?? "");
   number += 1;
   clearTimeout(timer);
   timer = setTimeout(check, PAUSE_MS);
-});
+}
 
 // One question at a time: a connector may ask its system about each. The newest answer is the one that is shown.
 async function check() {

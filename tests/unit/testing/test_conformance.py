@@ -1,5 +1,6 @@
 """The conformance suite finds what it is there to find: each check fails for a plug-in that breaks its rule."""
 
+import itertools
 import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -96,6 +97,11 @@ def with_settings(*declared: settings.Setting) -> type[SourceConnector]:
     return type("Broken", (ListSource,), {"settings": SETTINGS | settings.define(*declared)})
 
 
+def with_choices(choices: Any) -> type[SourceConnector]:
+    listed = settings.String("table", default="", doc="A table.", listed=settings.Listed.BY_CONNECTOR)
+    return type("Listing", (with_settings(listed),), {"choices": choices})
+
+
 def everything_at_once(task: Any) -> list[SourceRecord]:
     found: list[SourceRecord] = []
     while more := ListTask.poll(task):
@@ -180,6 +186,9 @@ BROKEN_SOURCES: list[tuple[str, type[SourceConnector]]] = [
         "required_settings_are_asked_for",
         type("B", (ListSource,), {"validate": lambda self, c: [ConfigValue("topic"), ConfigValue("api.token")]}),
     ),
+    ("listed_values_are_texts", with_choices(lambda self, key, config: None)),
+    ("listed_values_are_texts", with_choices(lambda self, key, config: [1])),
+    ("listed_values_are_texts", with_choices(lambda self, key, config: [config["topic"]])),  # it may be missing
     ("the_configuration_of_this_suite_is_valid", with_settings(settings.Int("n", doc="Nobody gives it."))),
 ]
 
@@ -191,6 +200,15 @@ def checks(suite: type[Any]) -> list[str]:
 @pytest.mark.parametrize("check", checks(ListSuite))
 def test_a_good_source_passes(check: str, tmp_path: Path) -> None:
     getattr(ListSuite(ListSource, tmp_path), f"test_{check}")()
+
+
+def test_a_source_that_lists_values_passes(tmp_path: Path) -> None:
+    def choices(_: Any, key: str, config: Mapping[str, str]) -> Iterator[str]:
+        if "topic" not in config:
+            raise ConnectError("Nothing is reached without a topic.")
+        return map(str, itertools.count())
+
+    ListSuite(with_choices(choices), tmp_path).test_listed_values_are_texts()
 
 
 @pytest.mark.parametrize(("check", "broken"), BROKEN_SOURCES, ids=lambda value: value if isinstance(value, str) else "")
