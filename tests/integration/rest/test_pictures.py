@@ -26,7 +26,7 @@ WIDTH, HEIGHT = 1280, 800
 #: A picture of a page that shows nothing is smaller.
 LEAST_BYTES = 8_000
 #: Of a chart, so that there is a line.
-POINTS = 4
+POINTS = 7
 JSON: Final = {
     "value.converter": "org.apache.kafka.connect.json.JsonConverter",
     "value.converter.schemas.enable": "false",
@@ -89,13 +89,8 @@ def _nothing(page: Page) -> None:
 
 PICTURES: Final[list[tuple[str, str, Callable[[Page], None]]]] = [
     ("operations-page", "/ui", _nothing),
-    ("operations-list", "/ui/connectors", _nothing),
     ("operations-connector", "/ui/connectors/orders-archive", _nothing),
-    ("operations-failed", "/ui/connectors/pageviews-archive", _nothing),
     ("operations-records", "/ui/connectors/orders-archive/tap?", _look),
-    ("operations-history", "/ui/connectors/orders-archive/history", _nothing),
-    ("operations-dead-letter", "/ui/connectors/payments/dead-letters/0/0", _nothing),
-    ("operations-graph", "/ui/graph", _nothing),
     ("operations-cluster", "/ui/cluster", _nothing),
     ("operations-new", "/ui/new?class=JdbcSinkConnector", _nothing),
 ]
