@@ -45,8 +45,8 @@ def buttons(page: str) -> dict[str, bool]:
 @pytest.mark.parametrize(
     ("user", "on", "off"),
     [
-        ("vera", set(), {"Pause", "Restart", "Stop", "Delete"}),
-        ("otto", {"Pause", "Restart", "Stop"}, {"Delete"}),
+        ("vera", set(), {"Pause", "Restart", "Stop", "Delete", "Validate and store"}),
+        ("otto", {"Pause", "Restart", "Stop"}, {"Delete", "Validate and store"}),
         ("edna", {"Pause", "Restart", "Stop", "Delete"}, set()),
     ],
 )
