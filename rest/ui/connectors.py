@@ -49,6 +49,9 @@ _SORTS: Final[Mapping[str, Callable[[Row], Any]]] = {
 }
 
 
+_NEW: Final[Mapping[str, Any]] = {"connector": {"state": "UNASSIGNED", "worker_id": ""}, "tasks": []}
+
+
 class _Said(NamedTuple):
     """What a page shows at its top: a refusal, and what the user wrote, so that it is not lost."""
 
@@ -135,15 +138,16 @@ async def _shown(request: Request, name: str, said: _Said | None = None) -> Resp
         cluster.ask("GET", "connectors", name, "timeseries", hours=hours),
         cluster.metrics(),
     )
-    if info.refused or state.refused:
+    if info.refused or (state.refused and state.status != 404):
         return refused(info if info.refused else state)
+    status = _NEW | {"type": info.body["type"]} if state.refused else state.body  # nobody has begun with it yet
     metrics = {} if measured.refused else measured.body.get(name, {})
     config, known = info.body["config"], None if offsets.refused else json.dumps(offsets.body["offsets"], indent=2)
     return page(
         "connector.html",
         status=said.status if said else 200,
         rights=await cluster.rights(name),
-        row=row(name, {**metrics, "status": state.body, "info": info.body}),
+        row=row(name, {**metrics, "status": status, "info": info.body}),
         shown=shown_charts(series, hours),
         config=config,
         written=(said and said.config) or json.dumps(config, indent=2, sort_keys=True),

@@ -54,12 +54,14 @@ async def replay_letters(request: Request, name: str) -> Response:
     answer = await cluster_of(request).ask("POST", "connectors", name, "dlq", "replay", body=body)
     if answer.refused:
         return await _shown(request, name, answer.message, answer.status)
+    if not answer.body["replayed"]:
+        return await _shown(request, name, _why_not(answer.body), 409)
     return to(path_of(name, "dead-letters"), "replay")
 
 
 def _why_not(replayed: Mapping[str, Any]) -> str:
-    if replayed["marked_before"]:
-        return "It was replayed before. Nothing was written."
+    if before := replayed["marked_before"]:
+        return f"{'It was' if before == 1 else f'All {before} were'} replayed before. Nothing was written."
     reasons = [one["reason"] for one in replayed["skipped"]] or ["it is not there any more."]
     return f"Nothing was written: {reasons[0]}"
 

@@ -58,6 +58,7 @@ class Row:
     parts: Sequence[Part]
     topics: str
     measured: Measured
+    letters: bool
 
     @property
     def tasks(self) -> list[Part]:
@@ -98,7 +99,13 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """The whole cluster in a few figures, and what needs attention, the most frequent first."""
+    """The whole cluster in a few figures, and what needs attention, the most frequent first.
+
+    Attributes:
+        problems: what FAILED or is STALLED.
+        waiting: parts that wait for something, by connector.
+        erring: connectors that gave up records since their tasks started.
+    """
 
     connectors: int
     states: Mapping[str, int]
@@ -106,6 +113,7 @@ class Overview:
     measured: Measured
     problems: Sequence[Problem]
     waiting: Sequence[tuple[str, Part]]
+    erring: Sequence[Row]
 
 
 def rows(expanded: Mapping[str, Any]) -> list[Row]:
@@ -126,6 +134,7 @@ def row(name: str, found: Mapping[str, Any]) -> Row:
         parts=made,
         topics=next((config[key] for key in _TOPICS if config.get(key)), ""),
         measured=total(part.measured for part in made),
+        letters=bool(config.get("errors.deadletterqueue.topic.name")),
     )
 
 
@@ -139,6 +148,7 @@ def overview(found: Sequence[Row]) -> Overview:
         workers=sorted(Counter(part.worker for part in tasks if part.worker).items()),
         measured=total(row.measured for row in found),
         problems=_problems(by_name),
+        erring=sorted((row for row in found if row.measured.errors), key=lambda row: -(row.measured.errors or 0)),
         waiting=[(name, part) for name, part in by_name if part.state not in URGENT and part.reason],
     )
 

@@ -18,6 +18,7 @@ from connect.pipeline.outcome import SeenOutcome, SeenStep, StepFailure
 from connect.pipeline.seen import Change, SeenHeader, SeenRecord
 from connect.storage import ConnectorStatus, State, TaskStatus
 from connect.storage.status import WaitNote
+from rest.ui.cluster import Answer, InsideCluster
 from rest.ui.graph import graph
 from rest.ui.live import live_parts
 from rest.ui.rendering import count
@@ -97,6 +98,32 @@ def test_the_overview_says_what_failed_and_where(client):
     assert "Tasks FAILED 1" in text
     assert "FAILED a trace 1 part of orders ." in text
     assert "here:1 1" in text
+
+
+def test_a_connector_that_nobody_has_begun_with_has_its_page(client, herder):
+    def unknown(name):
+        raise NotFoundError(f"No status found for connector {name}")
+
+    herder.status = unknown
+    assert "UNASSIGNED" in str(shown(client, "/ui/connectors/orders"))
+
+
+def test_plugins_without_a_version_are_listed(client, monkeypatch):
+    async def plugins(self, method, *path, **more):
+        return Answer(200, [{"class": "org.example.Known", "type": "sink"}])
+
+    monkeypatch.setattr(InsideCluster, "ask", plugins)
+    for path in ("/ui/plugins", "/ui/new"):
+        assert "org.example.Known" in str(shown(client, path))
+
+
+def test_records_that_were_given_up_need_attention():
+    config = {"errors.deadletterqueue.topic.name": "dead"}
+    status = {"connector": {"state": "RUNNING", "worker_id": "w:1"}, "tasks": []}
+    found = {name: {"status": status, "info": {"config": config}} for name in ("a", "b")}
+    made = [dataclasses.replace(one, measured=one.measured._replace(errors=2.0)) for one in rows(found)[:1]]
+    assert [one.name for one in overview([*made, *rows(found)[1:]]).erring] == ["a"]
+    assert made[0].letters
 
 
 def test_without_connectors_the_overview_says_how_to_make_one(client, herder):
