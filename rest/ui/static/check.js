@@ -85,3 +85,13 @@ function paragraph(text, key) {
   made.append(text);
   return made;
 }
+
+// What is ticked in a list stands in the field at once. Without this script it is added when the form is sent.
+document.addEventListener("change", (event) => {
+  const box = event.target;
+  if (!box.name?.startsWith("pick:")) return;
+  const [field] = document.getElementsByName(`key:${box.name.slice("pick:".length)}`);
+  const values = field.value.split(",").map((one) => one.trim()).filter((one) => one && one !== box.value);
+  field.value = [...values, ...(box.checked ? [box.value] : [])].join(",");
+  field.dispatchEvent(new Event("input", { bubbles: true }));
+});

@@ -48,6 +48,7 @@ def test_a_connector_is_created_with_a_table_that_is_picked_and_changed_while_er
     page.get_by_role("button", name="List values of table.whitelist").click()
     expect(page.get_by_role("status").filter(has_text="2 values")).to_be_visible()
     page.get_by_label("public.orders").check()
+    expect(field(page, "table.whitelist")).to_have_value("public.orders")
     # All that was typed is still there.
     expect(field(page, "connection.url")).to_have_value(shop.jdbc_url)
     field(page, "name").fill("shop")
