@@ -18,7 +18,7 @@ from connect.pipeline.build import SIMPLE_HEADERS
 from connect.pipeline.findings import Entry, KeyValue, Remark, Validation
 from connect.plugins import CONVERTERS, PluginKind, PluginRef, Plugins, load
 from connect.settings.limits import excess, within_limits
-from connect.settings.raw import prefixed
+from connect.settings.raw import comma_separated, prefixed
 from connect.settings.resolver import Resolved, Unresolved
 from connect.settings.variables import variables
 from connect.telemetry.redaction import MASK, Redactor, names_a_secret, redactor, shown
@@ -147,7 +147,13 @@ def _group_of_workers(group: str, config: Mapping[str, str]) -> list[tuple[str, 
 
 
 def _offer(validation: Validation, worker: Worker, config: Mapping[str, str]) -> None:
-    """Add what a form offers: the worker's converters as defaults, the other ones, and the installed versions."""
+    """Add what a form offers: the worker's converters as defaults, the other ones, and the installed versions.
+
+    And for each transformation and predicate its class.
+    """
+    classes = {
+        f"{what}.{alias}.type": kind for what, kind in _CHAIN.items() for alias in comma_separated(config.get(what))
+    }
     for entry in validation.entries:
         key, definition, value = entry.value.name, entry.definition, entry.value
         if definition is None:
@@ -156,6 +162,8 @@ def _offer(validation: Validation, worker: Worker, config: Mapping[str, str]) ->
             definition.default_value = worker.raw.get(key) or definition.default_value or _DEFAULTS.get(key)
             value.value = value.value or definition.default_value
             value.recommended_values = [ref.name for ref in worker.plugins.all(CONVERTERS[key])]
+        elif key in classes:
+            value.recommended_values = [ref.name for ref in worker.plugins.all(classes[key])]
         elif key.endswith(_VERSION) and (named := key.removesuffix(_VERSION)) in _CLASSES:
             name = config.get(_CLASSES[named]) or worker.raw.get(named) or _DEFAULTS.get(named, "")
             try:
@@ -168,6 +176,7 @@ def _offer(validation: Validation, worker: Worker, config: Mapping[str, str]) ->
 
 
 _VERSION = ".plugin.version"
+_CHAIN = {"transforms": PluginKind.TRANSFORMATION, "predicates": PluginKind.PREDICATE}
 _DEFAULTS = {"header.converter": SIMPLE_HEADERS}
 _CLASSES = {"connector": "connector.class", **{key: key for key in CONVERTERS}}
 _KINDS = {"connector": (PluginKind.SOURCE, PluginKind.SINK), **{key: (kind,) for key, kind in CONVERTERS.items()}}
