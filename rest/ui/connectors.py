@@ -140,7 +140,7 @@ async def _shown(request: Request, name: str, said: _Said | None = None) -> Resp
     )
     if info.refused or (state.refused and state.status != 404):
         return refused(info if info.refused else state)
-    status = _NEW | {"type": info.body["type"]} if state.refused else state.body  # nobody has begun with it yet
+    status = {**_NEW, "type": info.body["type"]} if state.refused else state.body  # nobody has begun with it yet
     metrics = {} if measured.refused else measured.body.get(name, {})
     config, known = info.body["config"], None if offsets.refused else json.dumps(offsets.body["offsets"], indent=2)
     return page(
