@@ -295,3 +295,14 @@ def test_a_failed_task_shows_its_trace_and_restarts(workers, topic: str) -> None
     status, planned = worker.ask("POST", f"/connectors/{topic}/restart?includeTasks=true&onlyFailed=true")
     assert (status, planned["connector"]["state"], planned["tasks"][0]["state"]) == (202, "RUNNING", "RESTARTING")
     worker.until(lambda: [task["state"] for task in worker.get(path)["tasks"]] == ["FAILED"])
+
+
+def test_validation_offers_the_classes_of_a_chain(workers) -> None:
+    worker = workers.start()
+    config = {"name": "n", "connector.class": "FileStreamSource", "topic": "t", "transforms": "a", "predicates": "p"}
+    status, body = worker.ask("PUT", "/connector-plugins/FileStreamSource/config/validate", config)
+    assert status == 200
+    offered = {one["value"]["name"]: one["value"]["recommended_values"] for one in body["configs"]}
+    assert "org.apache.kafka.connect.transforms.InsertField$Value" in offered["transforms.a.type"]
+    assert offered["predicates.p.type"]
+    assert not {*offered["predicates.p.type"]} & {*offered["transforms.a.type"]}
