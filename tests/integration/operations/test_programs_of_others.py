@@ -29,6 +29,16 @@ OF_OTHERS = ("ScaledObject", "PodMonitor")
 Have = Callable[..., Path]
 
 
+@pytest.fixture(scope="session")
+def cannot_have() -> Callable[[str, object], NoReturn]:
+    """Skips a test, and fails no run: these programs judge our files where they can be had."""
+
+    def skip(what: str, reason: object) -> NoReturn:
+        pytest.skip(f"{what} cannot be had: {' '.join(str(reason).split())}")
+
+    return skip
+
+
 @pytest.fixture(scope="module")
 def have(cannot_have: Callable[[str, object], NoReturn]) -> Have:
     """Calls what brings a program, and skips the test when it cannot be had."""

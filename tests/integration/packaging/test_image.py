@@ -66,6 +66,16 @@ class Image:
         return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=120)
 
 
+@pytest.fixture(scope="session")
+def cannot_have() -> Callable[[str, object], NoReturn]:
+    """Skips a test, and fails no run: these programs judge our files where they can be had."""
+
+    def skip(what: str, reason: object) -> NoReturn:
+        pytest.skip(f"{what} cannot be had: {' '.join(str(reason).split())}")
+
+    return skip
+
+
 @pytest.fixture(scope="module")
 def buildah(tmp_path_factory: pytest.TempPathFactory, cannot_have: Callable[[str, object], NoReturn]) -> list[str]:
     """The command, with a store of its own in which Debian stands in for the image of Python."""
