@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from fastapi import APIRouter, Request, Response
 
-from rest.ui.editor import LIST, TURN, Editor, asked
+from rest.ui.editor import Editor
 from rest.ui.notations import FORM, NOTATION, Written, written
 from rest.ui.requests import cluster_of, lines_of, path_of, plain, refused, to
 
@@ -43,13 +43,9 @@ async def store_configuration(request: Request, name: str) -> Response:
     wanted, now = sent.get("do", [""])[-1], written(sent)
     now = replace(now, config=_with_line_ends(now.config, stored))
     editor = Editor(cluster, stored.get("connector.class", ""), name, {"seen": sent.get("seen", [""])[-1]})
-    if notation := asked(wanted, TURN):
-        return await editor.page(now.turned(notation))
-    if key := asked(wanted, LIST):
-        return await editor.page(now, key=key)
-    check = await editor.check(now)
-    if wanted != "store" or check.count or check.refusal:
-        return await editor.page(now, pressed=True, check=check)
+    check = await editor.checked(now, wanted, "store")
+    if isinstance(check, Response):
+        return check
     if editor.more["seen"] != _sum(stored):
         editor = replace(editor, more={"seen": _sum(stored)})
         return await editor.page(now, pressed=True, check=check, said=_MEANWHILE)

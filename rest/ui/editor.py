@@ -23,8 +23,8 @@ from rest.ui.rendering import page
 from rest.ui.requests import refused
 
 #: What buttons ask for, before a colon: another notation, the values of a key.
-TURN: Final = "as"
-LIST: Final = "list"
+_TURN: Final = "as"
+_LIST: Final = "list"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +84,17 @@ class Editor:
         if answer.refused:
             return Check(refusal=answer, problem=written.problem)
         return Check(_with(answer.body, own), problem=written.problem)
+
+    async def checked(self, written: Written, pressed: str, action: str) -> Check | Response:
+        """When a button was pressed: the check, if that was `action` and nothing is wrong; else the page again."""
+        if notation := _asked(pressed, _TURN):
+            return await self.page(written.turned(notation))
+        if key := _asked(pressed, _LIST):
+            return await self.page(written, key=key)
+        check = await self.check(written)
+        if pressed != action or check.count or check.refusal:
+            return await self.page(written, pressed=True, check=check)
+        return check
 
     async def opened(self, written: Written) -> Response:
         """The page for somebody who has typed nothing yet."""
@@ -178,8 +189,8 @@ class Editor:
         return Listing(key, found["values"], found["truncated"], found["message"] or "")
 
 
-def asked(wanted: str, what: str) -> str:
-    """What stands behind the colon of a button's value, for `TURN` and `LIST`; empty for other buttons."""
+def _asked(wanted: str, what: str) -> str:
+    """What stands behind the colon of a button's value, for `_TURN` and `_LIST`; empty for other buttons."""
     prefix = f"{what}:"
     return wanted.removeprefix(prefix) if wanted.startswith(prefix) else ""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Request, Response
 from starlette.responses import JSONResponse
 
-from rest.ui.editor import LIST, TURN, Editor, asked
+from rest.ui.editor import Editor
 from rest.ui.notations import FORM, NOTATION, Written, written
 from rest.ui.rendering import HEADERS, page
 from rest.ui.requests import cluster_of, lines_of, path_of, refused, to
@@ -35,13 +35,9 @@ async def create_connector(request: Request) -> Response:
     editor = Editor(cluster_of(request), now.config.get("connector.class") or sent.get("class", [""])[-1])
     if not editor.plugin:
         return page("error.html", status=400, title="Not done", message=now.problem or "No connector.class is written.")
-    if notation := asked(wanted, TURN):
-        return await editor.page(now.turned(notation))
-    if key := asked(wanted, LIST):
-        return await editor.page(now, key=key)
-    check = await editor.check(now)
-    if wanted != "create" or check.count or check.refusal:
-        return await editor.page(now, pressed=True, check=check)
+    check = await editor.checked(now, wanted, "create")
+    if isinstance(check, Response):
+        return check
     name = now.config.get("name", "")
     made = await editor.cluster.ask("POST", "connectors", body={"name": name, "config": dict(now.config)})
     if made.refused:
