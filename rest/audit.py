@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query, Request, Response
 
 from rest.api import ApiDep, Forward, describe, flag, json_answer
 from rest.errors import ApiError
-from rest.models import AuditEntries, AuditEntry
+from rest.models.pool import AuditEntries, AuditEntry
 from rest.numbers import up_to
 from rest.pool import ask_all, others_in_pool
 from rest.security.recent_audit import KEPT, RecentAudit

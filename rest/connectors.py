@@ -15,7 +15,7 @@ from connect.herder.model import TargetState
 from rest import bodies, metrics, timeseries
 from rest.api import AT_LEADER, Answer, Api, ApiDep, ConnectorName, Forward, describe, flag, json_answer
 from rest.errors import ApiError
-from rest.models import Connector, ConnectorStatusInfo, CreateConnector, ExpandedConnector, Topics, Written
+from rest.models.connectors import Connector, ConnectorStatusInfo, CreateConnector, ExpandedConnector, Topics, Written
 from rest.security.access import keys_changed
 from rest.security.roles import Role
 from rest.states import Stalled

@@ -13,7 +13,7 @@ from connect.herder.replay import MOST_REPLAYED, ReplayRequest, replay
 from rest import bodies
 from rest.api import Api, ApiDep, ConnectorName, describe, json_answer
 from rest.errors import ApiError
-from rest.models import DeadLetter, DeadLetterGroups, DeadLetterPage, Replay, ReplayOutcome
+from rest.models.records import DeadLetter, DeadLetterGroups, DeadLetterPage, Replay, ReplayOutcome
 from rest.numbers import WHOLE, whole
 
 _PAGE = 50

@@ -14,7 +14,7 @@ from connect.herder.errors import NotFoundError
 from connect.herder.herder import Herder
 from connect.peers import PeerError
 from rest.api import Api
-from rest.models import ExpandedConnector
+from rest.models.connectors import ExpandedConnector
 
 T = TypeVar("T")
 

@@ -13,7 +13,7 @@ from starlette.requests import ClientDisconnect
 from connect.errors import ConnectError
 from connect.herder.errors import HerderError
 from connect.telemetry.redaction import redactor
-from rest.models import Error
+from rest.models.worker import Error
 
 log = logging.getLogger("connect.rest")
 

@@ -14,7 +14,8 @@ from connect.herder.errors import BadRequestError, NotFoundError
 from connect.storage.config_history import ConfigVersion
 from rest.api import Api, ApiDep, ConnectorName, describe, json_answer
 from rest.connectors import stored_config
-from rest.models import ChangedKey, ChangedKeys, Connector, History, HistoryVersion, HistoryVersionInfo
+from rest.models.connectors import Connector
+from rest.models.history import ChangedKey, ChangedKeys, History, HistoryVersion, HistoryVersionInfo
 from rest.numbers import WHOLE, whole
 from rest.security.access import keys_changed
 

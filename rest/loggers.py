@@ -11,7 +11,7 @@ from connect.telemetry.levels import levels
 from rest import bodies
 from rest.api import Answer, ApiDep, describe, json_answer
 from rest.errors import ApiError
-from rest.models import Level, Logger
+from rest.models.worker import Level, Logger
 
 log = logging.getLogger("connect.rest")
 

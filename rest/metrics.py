@@ -16,7 +16,9 @@ from connect.telemetry.exposition import CONTENT_TYPE
 from connect.telemetry.metrics import Registry
 from rest.api import Api, ApiDep
 from rest.elsewhere import expanded_elsewhere
-from rest.models import ConnectorMetricsInfo, ExpandedConnector, Figures, TaskMetricsInfo, Unreachable
+from rest.models.connectors import ExpandedConnector
+from rest.models.figures import ConnectorMetricsInfo, Figures, TaskMetricsInfo
+from rest.models.worker import Unreachable
 
 _ROUTE: Final = "connect.route"
 

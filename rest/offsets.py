@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Request, Response
 from connect.herder.model import OffsetEntry
 from rest import bodies
 from rest.api import AT_LEADER, ApiDep, ConnectorName, describe, json_answer
-from rest.models import AlterOffsets, Offset, Offsets, Said
+from rest.models.connectors import AlterOffsets, Offset, Offsets, Said
 
 router = APIRouter(prefix="/connectors/{connector}/offsets", tags=["offsets"])
 

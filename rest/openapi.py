@@ -9,13 +9,14 @@ import msgspec
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.openapi.utils import get_openapi
 
-from rest import models
 from rest.api import json_answer
+from rest.models import connectors, figures, history, plugins, pool, records, worker
 
 _MODELS = [
     found
-    for found in vars(models).values()
-    if isinstance(found, type) and issubclass(found, msgspec.Struct) and found.__module__ == models.__name__
+    for room in (worker, connectors, figures, history, records, plugins, pool)
+    for found in vars(room).values()
+    if isinstance(found, type) and issubclass(found, msgspec.Struct) and found.__module__ == room.__name__
 ]
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color-scheme: light

@@ -12,7 +12,8 @@ from connect.plugins import PluginKind
 from rest import bodies
 from rest.api import BOOLEAN, Api, ApiDep, describe, flag, json_answer
 from rest.errors import ApiError
-from rest.models import ConfigInfos, ConfigKey, KeyChoices, ListedKeys, Plugin, Written
+from rest.models.connectors import Written
+from rest.models.plugins import ConfigInfos, ConfigKey, KeyChoices, ListedKeys, Plugin
 from rest.rules import SLASH
 from rest.security.roles import Role
 

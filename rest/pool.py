@@ -14,7 +14,8 @@ from connect.errors import one_line
 from connect.peers import PeerError
 from rest.api import Api
 from rest.elsewhere import answer_of, others_of
-from rest.models import RebalanceList, Unreachable
+from rest.models.pool import RebalanceList
+from rest.models.worker import Unreachable
 from rest.security.forwarded import NoSessionKeyError
 
 T = TypeVar("T")

@@ -23,7 +23,7 @@ from connect.settings.metrics_keys import MetricsOptions, PrometheusOptions
 from connect.telemetry.catalogue import Naming, prometheus_name
 from rest.errors import ApiError
 from rest.forwarding import in_thread
-from rest.models import Series, TimeSeries
+from rest.models.figures import Series, TimeSeries
 
 #: The seconds between two points, by the hours that are asked for: at most 400 points.
 EVERY_S: Final[Mapping[int, int]] = {6: 60, 24: 300, 168: 1800, 720: 7200}

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Query, Request, Response
 from connect.herder.rebalance_history import KEPT, Rebalance
 from connect.herder.rebalances import CAUSES
 from rest.api import ApiDep, Forward, describe, flag, json_answer
-from rest.models import MovedInfo, RebalanceInfo, RebalanceList, RebalanceShare, WaitingWork
+from rest.models.pool import MovedInfo, RebalanceInfo, RebalanceList, RebalanceShare, WaitingWork
 from rest.numbers import up_to
 from rest.pool import ask_all, others_in_pool
 

@@ -13,7 +13,7 @@ from connect import __version__
 from connect.herder.model import Health
 from rest.api import Answer, Api, ApiDep, describe, json_answer
 from rest.errors import error_answer
-from rest.models import CallerRights, HealthInfo, ServerInfo
+from rest.models.worker import CallerRights, HealthInfo, ServerInfo
 from rest.security.roles import Role
 
 #: The release of Kafka Connect whose interface this is: clients look at it to know what they may ask.

@@ -28,7 +28,8 @@ from rest.api import (
 )
 from rest.elsewhere import answer_of
 from rest.errors import ApiError
-from rest.models import ConnectorLagInfo, ConnectorStatusInfo, Restarts, Task, TaskId, TaskStateInfo
+from rest.models.connectors import ConnectorStatusInfo, Restarts, Task, TaskId, TaskStateInfo
+from rest.models.figures import ConnectorLagInfo
 
 #: How long another worker is waited for, which asks the brokers how far a sink is behind.
 _PEER_S: Final = 10.0

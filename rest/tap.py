@@ -16,7 +16,7 @@ from connect.herder.taps import Tapping
 from connect.peers import PeerError
 from rest.api import Api, ApiDep, ConnectorName, Forward, describe, flag, json_answer
 from rest.elsewhere import answer_of, others_of
-from rest.models import TapAnswer, TappedRecordInfo, Untapped
+from rest.models.records import TapAnswer, TappedRecordInfo, Untapped
 from rest.numbers import up_to, whole
 
 router = APIRouter(prefix="/connectors/{connector}/tap", tags=["connectors"])

@@ -22,7 +22,8 @@ from connect.peers import PeerError
 from rest.api import Api, ApiDep, ConnectorName, Forward, describe, flag, json_answer
 from rest.elsewhere import answer_of, expanded_elsewhere, others_of
 from rest.errors import ApiError
-from rest.models import Series, Sparkline, TimeSeries, Unreachable
+from rest.models.figures import Series, Sparkline, TimeSeries
+from rest.models.worker import Unreachable
 from rest.prometheus import EVERY_S as LONG_EVERY_S
 from rest.prometheus import LONGEST_HOURS
 

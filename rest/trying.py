@@ -22,7 +22,7 @@ from connect.worker.trials import TrialResult
 from rest import bodies
 from rest.api import Api, ApiDep, describe, json_answer
 from rest.errors import ApiError
-from rest.models import TapAnswer, TappedRecordInfo, Try, Untapped
+from rest.models.records import TapAnswer, TappedRecordInfo, Try, Untapped
 from rest.plugins import PluginName, same_plugin
 from rest.security.roles import Role
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
-from rest.models import Restarts, TaskStateInfo
+from rest.models.connectors import Restarts, TaskStateInfo
 
 from .conftest import Herd
 

@@ -18,7 +18,7 @@ from connect.ports import free_port
 from connect.settings.worker_keys import STANDALONE
 from connect.telemetry.catalogue import KAFKA
 from rest.errors import ApiError
-from rest.models import TimeSeries
+from rest.models.figures import TimeSeries
 from rest.prometheus import EVERY_S, Prometheus, expression, text
 from tests.support.exposed import EXPOSED, read
 

@@ -13,7 +13,7 @@ from connect.herder.model import ConnectorState
 from connect.herder.rebalance_history import Led, Moved, Rebalance, Waiting
 from connect.peers import PeerClient, PeerError
 from connect.storage import ConnectorStatus, State, TaskStatus
-from rest.models import MovedInfo, RebalanceInfo, RebalanceShare
+from rest.models.pool import MovedInfo, RebalanceInfo, RebalanceShare
 from rest.rebalances import merged
 
 BEGAN = 1_700_000_000_000
