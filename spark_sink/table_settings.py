@@ -11,6 +11,7 @@ from typing import Final
 from connect import settings
 from connect.data import evolution_policy
 from connect.settings.variables import enclosed
+from spark_sink.merge_keys import MergeOptions
 
 DELTA: Final = "delta"
 PARQUET: Final = "parquet"
@@ -201,6 +202,7 @@ class _Written(settings.Options):
 
 class TableKeys(
     _Written,
+    MergeOptions,
     evolution_policy.EvolutionOptions,
     aliases={
         # The JDBC sinks.

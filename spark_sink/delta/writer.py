@@ -15,7 +15,8 @@ from connect.data.tables import schema_of_table, table_schema
 from connect.data.values import Values
 from connect.errors import ConnectError, SchemaError
 from spark_sink.delta.columns import MoreColumns, metadata_types
-from spark_sink.delta.modes import append, overwrite, upsert
+from spark_sink.delta.merge import Merge, upsert
+from spark_sink.delta.modes import append, overwrite
 from spark_sink.delta.shape import Shape
 from spark_sink.delta.table import TRIES, Conflict, Table, given_up
 from spark_sink.delta.waiting import Part, Waiting, joined
@@ -160,7 +161,8 @@ class Writer:
         if self._options.mode == UPSERT:
             theirs = [part.columns for part in parts]
             columns = None if None in theirs else frozenset().union(*(each or () for each in theirs))
-            upsert(self.table, rows, partitions, self._keys, columns, offsets)
+            how = Merge(self._keys, self._options.sequence, self._options.merge_condition)
+            upsert(self.table, rows, partitions, how, columns, offsets)
         elif self._options.mode == OVERWRITE:
             overwrite(self.table, rows, self._options.replace_where, offsets)
         else:

@@ -13,6 +13,7 @@ from spark_sink.table_settings import (
     DELTA,
     FIELD,
     ICEBERG,
+    METADATA,
     OVERWRITE,
     TABLE_PROPERTY,
     TOPIC,
@@ -38,6 +39,7 @@ def problems(options: TableKeys, engine: str) -> Iterator[Problem]:
     """Key and message of every contradiction, for one of the engines, "spark" or "worker"."""
     yield from _table(options)
     yield from _mode(options)
+    yield from _merging(options)
     yield from _layout(options)
     yield from _running(options, engine)
     yield from _care(options)
@@ -81,6 +83,23 @@ def _mode(options: TableKeys) -> Iterator[Problem]:
         yield "mode", "overwrite needs partition.by, or replace.where: they say what each batch replaces."
     if options.replace_where and (mode != OVERWRITE or kind != DELTA):
         yield "replace.where", "needs mode=overwrite and format=delta."
+
+
+def _merging(options: TableKeys) -> Iterator[Problem]:
+    for key, written in (("merge.sequence.by", options.sequence), ("merge.condition", options.merge_condition)):
+        if written and options.mode != UPSERT:
+            yield key, f"needs mode=upsert: with mode={options.mode} no row is changed by a record."
+    columns = {column.lower() for _, column in options.metadata}
+    keys = {name.lower() for name in options.pk_fields}
+    for name in options.sequence:
+        default = [what for what, (column, _) in METADATA.items() if column == name.lower()]
+        if default and name.lower() not in columns:
+            yield (
+                "merge.sequence.by",
+                f'"{name}" is not among the columns. Write metadata.columns={default[0]} as well.',
+            )
+        if name.lower() in keys:
+            yield "merge.sequence.by", f'"{name}" is part of the key, and so the same in all records of a key.'
 
 
 def _layout(options: TableKeys) -> Iterator[Problem]:

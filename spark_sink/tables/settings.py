@@ -39,6 +39,8 @@ class TableSettings:
         key_in_value: whether the key consists of fields of the value.
         key_fields: the columns of the key; empty for all of a record's key.
         deletes: whether tombstones delete; otherwise they are left out.
+        sequence: for "upsert": the columns that say which record of a key is newer; empty for the order in Kafka.
+        merge_condition: for "upsert": a further condition of the merge; None for none.
         replace_where: for "overwrite": a condition; None for the partitions of the records.
         metadata: what becomes a column beside the value's fields (a key of `METADATA`), and the column's name.
         policy: how tables may be changed.
@@ -59,6 +61,8 @@ class TableSettings:
     key_in_value: bool = False
     key_fields: tuple[str, ...] = ()
     deletes: bool = False
+    sequence: tuple[str, ...] = ()
+    merge_condition: str | None = None
     replace_where: str | None = None
     metadata: tuple[tuple[str, str], ...] = ()
     policy: EvolutionPolicy = field(default_factory=EvolutionPolicy)
@@ -99,6 +103,8 @@ class TableSettings:
             and options.delete_enabled
             and not key_in_value
             and FIELD not in options.table,
+            sequence=options.sequence,
+            merge_condition=options.merge_condition,
             replace_where=options.replace_where,
             metadata=options.metadata,
             policy=options.policy,

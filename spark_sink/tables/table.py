@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from connect.data.evolution import AddField, MakeNullable, WidenField
@@ -30,6 +31,19 @@ _MISSING: Final = frozenset(
 _MAPPING: Final = "delta.columnMapping.mode"
 #: The property that says how long VACUUM keeps files.
 RETENTION: Final = "delta.deletedFileRetentionDuration"
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """By which columns a table's files are divided.
+
+    Attributes:
+        partitions: each file has one value of each.
+        clusters: files have ranges of values.
+    """
+
+    partitions: tuple[str, ...] = ()
+    clusters: tuple[str, ...] = ()
 
 
 class Table:
@@ -59,6 +73,11 @@ class Table:
                 return None
             raise
         return found
+
+    def layout(self) -> Layout:
+        """How its files are laid out. The table must exist."""
+        detail = self._spark.sql(f"DESCRIBE DETAIL {self.sql}").collect()[0].asDict()
+        return Layout(tuple(detail["partitionColumns"]), tuple(detail.get("clusteringColumns") or ()))
 
     def newest_transaction(self, app_id: str) -> int | None:
         """The version of an application's newest transaction; None where there is none, or it is unknown.

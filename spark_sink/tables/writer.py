@@ -20,9 +20,10 @@ from spark_sink.tables import dead_letters, upsert
 from spark_sink.tables.files import write_files
 from spark_sink.tables.fitting import Fitted, fit, new_columns
 from spark_sink.tables.maintenance import Maintenance
+from spark_sink.tables.pruning import pruned
 from spark_sink.tables.rows import NO_COLUMNS, Refusal, Rows
 from spark_sink.tables.settings import TableSettings
-from spark_sink.tables.table import Table
+from spark_sink.tables.table import Layout, Table
 from spark_sink.tables.types import Field, Type, literal, quoted
 
 log = logging.getLogger(__name__)
@@ -45,6 +46,8 @@ class _Known:
 
     rows: Mapping[str, Type]
     fitted: Fitted
+    types: Mapping[str, Type]
+    layout: Layout
 
 
 @dataclass
@@ -138,11 +141,13 @@ class TableWriter:
     def _commit(self, good: Any, rows: Rows, table: Table, fitted: Fitted, batch_id: int) -> None:
         options = {"txnAppId": self.app_id, "txnVersion": str(batch_id)}
         if self.settings.mode == UPSERT:
-            keys = upsert.key_names(fitted, rows.key_columns())
-            newest = upsert.source(good, fitted, keys)
+            known = self._known[table.name]
+            how = upsert.Merge.of(table, fitted, rows.key_columns(), self.settings)
+            newest = upsert.source(good, fitted, how)
             view = f"connect_upsert_{uuid.uuid4().hex}"  # over Spark Connect, threads share a session
-            merging = upsert.statement(table, view, fitted, keys, self.settings.deletes)
-            upsert.merge(newest, view, merging, self.app_id, batch_id)
+            with pruned(newest, how.keys, known.types, known.layout) as where:
+                merging = upsert.statement(table, view, fitted, how, where)
+                upsert.merge(newest, view, merging, self.app_id, batch_id)
         elif self.settings.mode == OVERWRITE:
             table.overwrite(good.selectExpr(*fitted.select), options, self.settings.replace_where)
         else:
@@ -190,13 +195,16 @@ class TableWriter:
         fitted = fit(columns, incoming, self.settings.policy)
         if fitted.changes:
             table.alter(fitted.changes)
-            fitted = fit(_there(table), incoming, self.settings.policy)
+            columns = _there(table)
+            fitted = fit(columns, incoming, self.settings.policy)
         if not fitted.columns:
             raise ConfigError("schema.evolution.unknown.fields", f'"{table.name}" has none of the records\' fields.')
         self._tell(table, fitted)
         if len(self._known) >= _MOST_TABLES:
             self._known.clear()
-        self._known[table.name] = _Known(rows.columns, fitted)
+        layout = table.layout() if self.settings.mode == UPSERT else Layout()
+        types = {column["name"]: column["type"] for column in columns}
+        self._known[table.name] = _Known(rows.columns, fitted, types, layout)
         return fitted
 
     def _tell(self, table: Table, fitted: Fitted) -> None:

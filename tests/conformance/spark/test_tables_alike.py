@@ -21,6 +21,7 @@ from tests.integration.worker.conftest import herd
 from tests.unit.converters.registry.memory_registry import MemoryRegistry
 
 from .cases import GROUPS, REGISTRY, Group, connector_config, of_registry
+from .merges import MERGES
 from .running import committed_everything, make, new_names
 
 __all__ = ["herd", "session", "shared_spark", "spark"]
@@ -153,4 +154,13 @@ def test_rows_of_converters_with_a_registry_are_alike(
 ) -> None:
     topics = new_names(["none"])
     group = of_registry(name, memory_registry.url, topics)
+    assert compare(group, topics, spark, herd, broker, tmp_path) == {"none"}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("name", MERGES)
+def test_merges_are_alike(name: str, spark: Any, herd: Any, broker: Broker, tmp_path: Path) -> None:
+    group = MERGES[name]
+    topics = new_names(group.cases)
     assert compare(group, topics, spark, herd, broker, tmp_path) == {"none"}

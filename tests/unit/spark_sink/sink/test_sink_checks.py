@@ -38,6 +38,8 @@ def errors(changes: dict[str, str]) -> dict[str, list[str]]:
             "spark.databricks.delta.retentionDurationCheck.enabled": "false",
         },
         {"engine": "worker"},
+        {"mode": "upsert", "merge.sequence.by": "lsn,_offset", "metadata.columns": "offset"},
+        {"mode": "upsert", "merge.condition": "t.day = s.day", "engine": "worker"},
     ],
 )
 def test_a_configuration_that_makes_sense_is_taken(changes: dict[str, str]) -> None:
@@ -85,6 +87,11 @@ def test_a_configuration_that_makes_sense_is_taken(changes: dict[str, str]) -> N
         ({"schema.evolution.on.mismatch": "quarantine"}, "schema.evolution.on.mismatch", "errors.deadletter.table"),
         ({"schema.evolution.on.mismatch": "pass"}, "schema.evolution.on.mismatch", "not one of"),
         ({"schema.evolution": "none", "auto.evolve": "true"}, "schema.evolution", "contradicts"),
+        ({"merge.sequence.by": "lsn"}, "merge.sequence.by", "needs mode=upsert"),
+        ({"merge.condition": "true"}, "merge.condition", "needs mode=upsert"),
+        ({"mode": "upsert", "merge.sequence.by": "a,A"}, "merge.sequence.by", "twice"),
+        ({"mode": "upsert", "merge.sequence.by": "_offset"}, "merge.sequence.by", "metadata.columns=offset"),
+        ({"mode": "upsert", "pk.fields": "id", "merge.sequence.by": "ID"}, "merge.sequence.by", "part of the key"),
         ({"engine": "worker", "format": "json"}, "format", "needs engine=spark"),
         ({"engine": "worker", "table": "shop.orders"}, "table", "knows no catalog"),
     ],

@@ -1,0 +1,101 @@
+"""Merges rows into a table by their key."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from connect.errors import ConnectError
+from spark_sink.delta.modes import Offsets, quoted
+from spark_sink.delta.newest import newest
+from spark_sink.delta.table import Table
+from spark_sink.merge_rules import is_not_older, missing_sequence
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """How rows are merged.
+
+    Attributes:
+        keys: the columns that make the key.
+        sequence: the columns that say which of two rows is newer; empty for the order in Kafka.
+        condition: a further condition in SQL on the table's row t and the record's s; None for none.
+    """
+
+    keys: Sequence[str]
+    sequence: Sequence[str] = ()
+    condition: str | None = None
+
+    def spelled_as(self, table: Table) -> Merge:
+        """With the names of columns as the table spells them.
+
+        Raises:
+            ConnectError: the table has no such column.
+        """
+        spelled = {name.casefold(): name for name in table.columns.names}
+        if missing := [name for name in self.sequence if name.casefold() not in spelled]:
+            raise ConnectError(missing_sequence(table.uri, missing[0]))
+        return Merge(self.keys, [spelled[name.casefold()] for name in self.sequence], self.condition)
+
+
+def upsert(
+    table: Table, rows: pa.Table, origins: pa.Table, how: Merge, columns: frozenset[str] | None, offsets: Offsets
+) -> None:
+    """Merge: the newest row of each key replaces the table's unless that is newer; a deletion removes it.
+
+    deltalake reads those files only that may have the rows' keys, by partitions and statistics.
+
+    Args:
+        table: to write to.
+        rows: with all columns of the table.
+        origins: where they come from, see `Part`.
+        how: see `Merge`.
+        columns: those that the records have; the others keep their values. None for all.
+        offsets: committed with the rows.
+
+    Raises:
+        ConnectError: the table lacks a column. Else as `Table.commit`.
+    """
+    how = how.spelled_as(table)
+    chosen, cleared = newest(rows, origins, how.keys, how.sequence)
+    rows, deleted = rows.take(chosen), origins.column("deleted").take(chosen)
+    source, marks = rows, {}
+    for what, mask in (("deleted", deleted), ("cleared", cleared)):
+        if pc.any(mask).as_py():
+            name = _free_name(source, what)
+            source = source.append_column(name, mask)
+            marks[what] = f"s.{quoted(name)}"
+    same = " AND ".join(f"t.{quoted(name)} = s.{quoted(name)}" for name in how.keys)
+    if how.condition:
+        same += f" AND ({how.condition})"
+    newer = is_not_older([quoted(name) for name in how.sequence]) if how.sequence else None
+    if newer and "cleared" in marks:
+        newer = f"({marks['cleared']} OR {newer})"
+    alive = f"NOT {marks['deleted']}" if "deleted" in marks else None
+    cells = {quoted(name): f"s.{quoted(name)}" for name in rows.column_names}
+    changed = {quoted(n): f"s.{quoted(n)}" for n in rows.column_names if columns is None or n in columns}
+
+    def merge(delta: Any, properties: Any) -> None:
+        merger = delta.merge(
+            source, same, source_alias="s", target_alias="t", streamed_exec=False, commit_properties=properties
+        )
+        if "deleted" in marks:
+            merger = merger.when_matched_delete(_all(marks["deleted"], newer))
+        merger.when_matched_update(changed, _all(alive, newer)).when_not_matched_insert(cells, alive).execute()
+
+    table.commit(merge, offsets)
+
+
+def _all(*conditions: str | None) -> str | None:
+    """A condition that is true where all are; None for no condition."""
+    return " AND ".join(condition for condition in conditions if condition) or None
+
+
+def _free_name(rows: pa.Table, name: str) -> str:
+    while name in rows.column_names:
+        name += "_"
+    return name

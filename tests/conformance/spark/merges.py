@@ -1,0 +1,51 @@
+"""Merges for both engines: what a table holds when records are late, deleted or of any order."""
+
+import json
+import random
+from typing import Any, Final
+
+from .cases import JSON, Group, Raw
+
+_PLAIN: Final = {
+    "key.converter": JSON,
+    "key.converter.schemas.enable": "false",
+    "value.converter": JSON,
+    "value.converter.schemas.enable": "false",
+    "mode": "upsert",
+}
+
+
+def _raw(key: Any, value: Any) -> Raw:
+    return Raw(json.dumps(key).encode(), None if value is None else json.dumps(value).encode())
+
+
+def _changes(seed: int, deletions: float) -> list[Raw]:
+    """Changes of a few keys, of which those of one are in one half of the records: halves go to partitions."""
+    chosen = random.Random(seed)
+    records = [_raw({"id": -1}, {"id": -1, "a": 1, "b": 1, "text": "first", "day": "2026-01-01"})]
+    for n in range(80):
+        id_ = chosen.randrange(6) + 10 * (n >= 40)
+        value = {
+            "id": id_,
+            "a": chosen.choice([None, 1, 2, 3]),
+            "b": chosen.choice([None, 1, 2]),
+            "text": str(n),
+            "day": "2026-01-01",
+        }
+        records.append(_raw({"id": id_}, None if chosen.random() < deletions else value))
+    return records
+
+
+def _group(records: list[Raw], **keys: str) -> Group:
+    return Group(_PLAIN | {key.replace("__", "."): text for key, text in keys.items()}, {"none": ([], records)})
+
+
+MERGES: Final = {
+    "newest": _group(_changes(1, 0.2)),
+    "sequence": _group(_changes(2, 0.2), merge__sequence__by="a,b"),
+    "sequence-of-offsets": _group(_changes(3, 0.2), merge__sequence__by="a,_offset"),
+    "condition": _group(_changes(4, 0.2), merge__condition="t.day = s.day OR s.day IS NULL"),
+    "partitions": _group(
+        _changes(5, 0), pk__mode="record_value", pk__fields="day,id", partition__by="day", merge__sequence__by="text"
+    ),
+}
