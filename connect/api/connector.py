@@ -60,6 +60,8 @@ class Connector(Plugin):
     Attributes:
         task: the class of the tasks. Set it, or override `task_class`.
         engines: on which engines it runs, see `connect.api.engine`; the first is the default.
+        own_process: whether its tasks never share a process with others, whatever `task.isolation` says: because they
+            change what all threads of a process have in common (signals, the working folder, the environment, ...).
         context: see `ConnectorContext`; set before `start`.
 
     Source: Kafka Connect's Connector (KIP-26).
@@ -67,6 +69,7 @@ class Connector(Plugin):
 
     task: ClassVar[type[Any] | None] = None
     engines: ClassVar[tuple[str, ...]] = (WORKER,)
+    own_process: ClassVar[bool] = False
     context: ConnectorContext
 
     def start(self, config: Mapping[str, str]) -> None:

@@ -106,6 +106,11 @@ class CpuShare:
         """1.0 for one core all the time; None until it was measured."""
         return self._share
 
+    @property
+    def total(self) -> float | None:
+        """Seconds of CPU in total, when it was measured last; None until it was."""
+        return None if self._last is None else self._last[1]
+
     def take(self, moment: float, cpu: float) -> None:
         """At this time (seconds) the process had used this many seconds of CPU in total."""
         if self._last is None:

@@ -10,6 +10,9 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
 from dataclasses import dataclass, field
+from typing import Final
+
+import msgspec
 
 from connect.errors import ConnectError
 from connect.group import TaskId
@@ -22,6 +25,7 @@ from connect.herder.taps import Tapping, Taps
 from connect.herder.task_figures import TaskFigures
 from connect.herder.topics import ActiveTopics
 from connect.pipeline.error_kinds import ErrorKind
+from connect.settings.worker_keys import RunOptions
 from connect.storage import MemoryStatusStore, RestartNote, State, TaskStatus, WaitNote
 from connect.telemetry.outages import Waiter
 from connect.worker import messages
@@ -38,6 +42,8 @@ _AT_ONCE = 4
 _LAST_STORES_S = 3.0
 #: How long whoever stops a task waits for the end of the transaction that it left open.
 _ABORT_S = 2.0
+#: Cores of CPU that a task may use in a process that it shares with others.
+_LIGHT: Final = 0.2
 _NO_PROGRESS = messages.Progress(0, 0, -1, 0, [])
 
 
@@ -53,6 +59,9 @@ class RunningTask:
         failed: whether it ended with an error.
         aborting: the abort of a transaction that it left open when it died.
         given_up: whether another worker may already run it.
+        wanted: whether it is to run here; no more once somebody stops it.
+        paused: whether it is to be paused.
+        moving: why it is being ended to start again in a process of its own; empty otherwise.
         state: the last published one.
         stalled: why it moves nothing although there is work, else None.
         waiter: waits while the task does.
@@ -68,6 +77,9 @@ class RunningTask:
     failed: bool = False
     aborting: Future[None] | None = None
     given_up: bool = False
+    wanted: bool = True
+    paused: bool = False
+    moving: str = ""
     state: State | None = None
     stalled: str | None = None
     waiter: Waiter = field(init=False)
@@ -154,17 +166,20 @@ class Tasks:
             before = self._running.get(key)
             if before is not None and not before.process.ended.is_set():
                 raise ConnectError(f"Task {spec.id} is still running.")
-            self._measures.tasks.began()
-            try:
-                process = self._supervisor.start_task(spec, self)
-            except BaseException:
-                self._measures.tasks.failed()
-                raise
+            process = self._began(spec)
             figures = TaskFigures(spec.kind, self._measures.span)
-            self._running[key] = RunningTask(process, version, figures, written)
+            self._running[key] = RunningTask(process, version, figures, written, paused=spec.paused)
             self._count_restart(key, spec)
         self._measures.registry.forget(spec.id)
         self._supervisor.watch(process)
+
+    def _began(self, spec: messages.TaskSpec, *, alone: bool = False) -> TaskProcess:
+        self._measures.tasks.began()
+        try:
+            return self._supervisor.start_task(spec, self, alone=alone)
+        except BaseException:
+            self._measures.tasks.failed()
+            raise
 
     def _count_restart(self, key: tuple[str, int], spec: messages.TaskSpec) -> None:
         before, config = self._before.get(key), _hash(spec)
@@ -177,6 +192,8 @@ class Tasks:
         """End tasks in parallel, and wait for them. Those that do not end in time are killed (P11)."""
         with self._lock:
             chosen = [(key, self._running[key]) for key in which if key in self._running]
+            for _, task in chosen:
+                task.wanted = False
         for _, task in chosen:
             if not task.process.ended.is_set():
                 self._supervisor.stop_task(task.process, graceful)
@@ -194,6 +211,7 @@ class Tasks:
     def pause(self, connector: str, *, paused: bool) -> None:
         """Pause or resume all tasks of a connector. They report when they have."""
         for task in self.of(connector).values():
+            task.paused = paused
             if paused:
                 task.process.pause()
             else:
@@ -267,6 +285,7 @@ class Tasks:
                     running.cpu.take(time.monotonic(), cpu)
                     if running.cpu.cores is not None:
                         log.debug("uses %.2f cores of CPU", running.cpu.cores, extra={"about": task.id})
+                    self._look_whether_it_fits(running)
             case messages.Tapped():
                 self.taps.take(task.spec.task, message)
             case messages.Stalled(trace):
@@ -288,7 +307,10 @@ class Tasks:
         running = self._find(task)
         if running is not None:
             running.waiter.leaves()
-        if error is not None:
+        starts_again = "" if running is None or error is not None else task.uprooted or running.moving
+        if running is not None and starts_again:
+            log.info("%s It starts again.", starts_again, extra={"about": task.id})
+        elif error is not None:
             if running is not None:
                 running.failed = True
                 if running.figures.state == "unassigned":
@@ -307,6 +329,50 @@ class Tasks:
         if running is not None and task.spec.transactional_id is not None and not task.ended_by_itself:
             running.aborting = self._tidying.submit(lambda: self._abort_left_open(running))
         self._abandoned.remove(task)
+        if running is not None and starts_again:
+            self._tidying.submit(lambda: self._start_again(running))
+
+    def _look_whether_it_fits(self, running: RunningTask) -> None:
+        """A task that needs much leaves the process that it shares with others."""
+        if running.process.shares < 2 or running.moving or not running.wanted:
+            return
+        if running.cpu.cores is not None and running.cpu.cores > _LIGHT:
+            running.moving = f"It uses {running.cpu.cores:.1f} cores, too much for a process that it shares."
+        elif running.process.crowded:
+            running.moving = "The process that it shares with other tasks has grown too large."
+        else:
+            return
+        log.info("%s It moves to a process of its own.", running.moving, extra={"about": running.process.id})
+        self._supervisor.stop_task(running.process, RunOptions.parse(running.process.spec.worker_config).graceful)
+
+    def _start_again(self, running: RunningTask) -> None:
+        """Start a task whose process ended without a fault of its own."""
+        process = running.process
+        key = (process.spec.connector, process.spec.task)
+        process.ended.wait()
+        if running.aborting is not None:
+            wait_for([running.aborting], _ABORT_S)
+        alone = bool(running.moving) or process.needs_own_process
+        with self._lock:
+            if self._running.get(key) is not running or not running.wanted:
+                return
+            running.given_up = True
+            until = self._supervisor.lease_until()
+            spec = msgspec.structs.replace(process.spec, lease_until=until, paused=running.paused)
+            try:
+                new = self._began(spec, alone=alone)
+            except Exception as error:
+                log.exception("could not be started again", extra={"about": process.id})
+                running.failed = True
+                words = f"The task could not be started again: {error}"
+                self._failed(*key, ErrorKind.CRASH, lambda note: self._put(process, State.FAILED, words, note))
+                return
+            figures = TaskFigures(spec.kind, self._measures.span)
+            again = RunningTask(new, running.version, figures, running.written, paused=running.paused)
+            again.state = running.state
+            self._running[key] = again
+        self._measures.registry.forget(spec.id)
+        self._supervisor.watch(new)
 
     def _stalls(self, task: TaskProcess, trace: str) -> None:
         running = self._find(task)

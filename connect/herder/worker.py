@@ -21,6 +21,7 @@ from connect.kafka.writing.fencing import abort_left_open
 from connect.pipeline.findings import Validation
 from connect.plugins import PluginKind, PluginRef, Plugins
 from connect.settings.definition import Config
+from connect.settings.isolation_keys import isolation
 from connect.settings.recovery_keys import recovery
 from connect.settings.resolver import Resolved, Resolver
 from connect.settings.worker_keys import RunOptions
@@ -181,6 +182,7 @@ class Worker:
             offsets_topic=None if offsets is None else offsets.topic,
             own_offsets=offsets is not None and offsets.own,
             transactional_id=self.transactional_id(connector, number) if transactional else None,
+            isolation=isolation(self.raw, connector_config),
             commit=commit,
             stalled_after=recover.stalled_after,
             restart_stalled=recover.restart_stalled,

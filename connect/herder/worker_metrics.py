@@ -215,14 +215,18 @@ class WorkerMetrics:
             yield Sample("connect_worker_tasks", "gauge", {"state": state}, states[state])
 
     def _process(self, task: RunningTask, labels: dict[str, str]) -> Iterator[Sample]:
-        cpu, pss = self._use(task.process)
+        cpu, pss = self._use(task)
         if cpu is not None:
             yield Sample("connect_task_cpu_seconds_total", "counter", labels, cpu)
         if pss is not None:
             yield Sample("connect_task_pss_bytes", "gauge", labels, pss)
 
-    def _use(self, process: TaskProcess) -> tuple[float | None, int | None]:
-        """Seconds of CPU and bytes of memory of a task's process; None when it is gone."""
+    def _use(self, task: RunningTask) -> tuple[float | None, int | None]:
+        """Seconds of CPU and bytes of memory of a task; None when it is gone.
+
+        Of a process that it shares: the CPU of its thread, and its share of the memory.
+        """
+        process = task.process
         found = None if process.ended.is_set() else processes.look(process.pid)
         if found is None:
             return None, None
@@ -231,11 +235,13 @@ class WorkerMetrics:
         if now >= until:
             pss = processes.pss(process.pid) or None
             self._memory[process] = (now + _MEMORY_S, pss)
+        if (tasks := process.shares) > 1:
+            return task.cpu.total, None if pss is None else pss // tasks
         return found.cpu, pss
 
     def _ours(self, task: RunningTask) -> Figures:
         """What Kafka Connect does not have. On the page for Prometheus a sink's lag is that of its connector."""
-        cpu, pss = self._use(task.process)
+        cpu, pss = self._use(task)
         lag = task.progress.lag
         shown: dict[str, float | str] = {} if lag < 0 else {"lag": float(lag)}
         shown["bytes-rate"] = task.figures.bytes_rate

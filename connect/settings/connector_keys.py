@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from connect.settings.definition import Definition, define
 from connect.settings.error_keys import PUT_TOLERANCE, RETRY_TOPICS
+from connect.settings.isolation_keys import CONNECTOR_ISOLATION
 from connect.settings.java_regex import java_regex
 from connect.settings.raw import comma_separated
 from connect.settings.recovery_keys import CONNECTOR_RECOVERY
@@ -221,6 +222,7 @@ COMMON: Final = (
     )
     | ERRORS
     | CONNECTOR_RECOVERY
+    | CONNECTOR_ISOLATION
 )
 
 

@@ -11,6 +11,7 @@ from typing import Final
 
 from connect.settings.definition import define
 from connect.settings.distributed_keys import CLIENT, DISTRIBUTED_ONLY
+from connect.settings.isolation_keys import IsolationOptions
 from connect.settings.metrics_keys import MetricsOptions, PrometheusOptions
 from connect.settings.options import Options
 from connect.settings.recovery_keys import RecoveryOptions
@@ -269,6 +270,7 @@ COMMON: Final = (
         ),
     )
     | RecoveryOptions.definition()
+    | IsolationOptions.definition()
 )
 
 STANDALONE_ONLY: Final = define(

@@ -11,6 +11,7 @@ import re
 import threading
 import time
 from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Final
 
@@ -48,14 +49,14 @@ class Waiter:
     Args:
         name: for lists of waiters.
         about: the task that waits; None for this process itself.
-        among: the outages of this process.
+        among: by default the outages of this thread's context, see `current`.
     """
 
     def __init__(self, name: str = "", about: str | None = None, among: Outages | None = None) -> None:
         self.name = name
         self.about = about
         self.wait: Wait | None = None
-        self._outages = among or outages
+        self._outages = among or current()
 
     def waits(self, why: str, *, what: str | None = None, since: float | None = None) -> None:
         """It waits, from now on or still.
@@ -225,3 +226,10 @@ def _length(seconds: float) -> str:
 
 #: This process's own.
 outages = Outages()
+#: Of one of the tasks that share this process; the threads of a task have it in their context.
+of_task: ContextVar[Outages] = ContextVar("outages of a task")
+
+
+def current() -> Outages:
+    """The outages that this thread's waits belong to: its task's where tasks share the process, else the process's."""
+    return of_task.get(outages)

@@ -12,7 +12,7 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -25,6 +25,8 @@ _LENGTH = struct.Struct(">I")
 LARGEST = 1 << 25
 #: Characters. What has all of them, and a trace beside it, still is a record that Kafka takes (1 MiB by default).
 MOST: Final = 1 << 17
+#: How long bytes beside descriptors may wait for the other end.
+_TAKEN_WITHIN_S: Final = 5.0
 _decoder = msgspec.msgpack.Decoder(AnyMessage)
 _encoder = msgspec.msgpack.Encoder()
 _NOT_TAKEN = "The other end of the control pipe does not read."
@@ -96,6 +98,18 @@ class Channel:
             self._send_until(deadline, _LENGTH.pack(len(data)) + data)
         finally:
             self._sending.release()
+
+    def send_descriptors(self, data: bytes, descriptors: Sequence[socket.socket]) -> None:
+        """Send bytes, with open sockets beside the first of them, to an end that knows what they are.
+
+        Raises:
+            TimeoutError, BlockingIOError: the other end does not read.
+            OSError: the other end is closed.
+        """
+        with self._sending:
+            open_ends = [each.fileno() for each in descriptors]
+            sent = socket.send_fds(self._socket, [data], open_ends, flags=socket.MSG_DONTWAIT)
+            self._send_until(time.monotonic() + _TAKEN_WITHIN_S, data[sent:])
 
     def _send_until(self, deadline: float, data: bytes) -> None:
         sent = 0

@@ -43,6 +43,8 @@ class Control:
         self._asked: set[int] = set()
         self._questions = itertools.count(1)
         self._wake: Callable[[], None] | None = None
+        self._over = False
+        self.reader = threading.Thread(target=self._read, name="control", daemon=True)
         self.paused = paused
         self.stopping = False
         #: What the task's thread is doing, empty for what has no name, and since when: for who watches it.
@@ -58,7 +60,11 @@ class Control:
 
     def start(self) -> None:
         """Start the reading thread."""
-        threading.Thread(target=self._read, name="control", daemon=True).start()
+        self.reader.start()
+
+    def over(self) -> None:
+        """The task has ended, and its process goes on without it: the worker closes the pipe."""
+        self._over = True
 
     # Called by the task's thread.
 
@@ -201,6 +207,9 @@ class Control:
             try:
                 message = self._channel.receive()
             except (EOFError, OSError):
+                if self._over:
+                    self._channel.close()
+                    return
                 # The worker is gone. Linux kills us with it (see guard); this is for the moment in between.
                 os._exit(1)
             self._take(message)

@@ -40,6 +40,7 @@ class TaskSpec(Message, frozen=True):
         offsets_topic: where a source task writes its offsets itself; None leaves it to the worker.
         own_offsets: whether that topic is the connector's own. The worker then writes to the shared one as well.
         transactional_id: of a source task that delivers exactly once.
+        isolation: "process", "packed" or "auto", see `connect.settings.isolation_keys`.
         commit: the generation of the connector's tasks that it belongs to; see `ConfigState.commits`.
     """
 
@@ -62,6 +63,7 @@ class TaskSpec(Message, frozen=True):
     offsets_topic: str | None = None
     own_offsets: bool = False
     transactional_id: str | None = None
+    isolation: str = "process"
     commit: int = -1
 
     @property

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
+from contextvars import ContextVar
 
 from connect.telemetry.levels import levels
 from connect.telemetry.logs import keep_quiet
@@ -19,24 +20,40 @@ _NAME = 200
 #: Seconds since the epoch, from which on there are no dates: the year 10000.
 _NO_TIME = 253_402_300_800.0
 _LOGGERS = 10_000
+_STDERR = logging.StreamHandler()
+
+
+#: The control pipe of the task that a thread works for, where tasks share the process.
+channel_of_task: ContextVar[Channel] = ContextVar("control pipe of a task")
 
 
 class _LogToWorker(logging.Handler):
-    def __init__(self, channel: Channel) -> None:
+    def __init__(self, channel: Channel | None) -> None:
         super().__init__()
         self._channel = channel
 
     def emit(self, record: logging.LogRecord) -> None:
+        channel = channel_of_task.get(self._channel)
+        if channel is None:
+            _STDERR.handle(record)
+            return
         try:
             trace = None if record.exc_text is None else cut(record.exc_text)
             text = cut(record.getMessage())
-            self._channel.send(Log(record.levelno, cut(record.name[:_NAME]), text, trace, record.created))
+            channel.send(Log(record.levelno, cut(record.name[:_NAME]), text, trace, record.created))
         except OSError:
             pass  # the worker is gone, and this process with it in a moment
 
 
-def send_logs(channel: Channel, redactor: Redactor, level: int, changes: Iterable[tuple[str, str]] = ()) -> None:
-    """From now on all of this process's log goes to the worker. `changes` are levels of single loggers, in order."""
+def send_logs(channel: Channel | None, redactor: Redactor, level: int, changes: Iterable[tuple[str, str]] = ()) -> None:
+    """From now on all of this process's log goes to the worker.
+
+    Args:
+        channel: to the worker; None where each task has its own. What belongs to no task is then written to stderr.
+        redactor: removes secrets.
+        level: of the root logger.
+        changes: levels of single loggers, in order.
+    """
     handler = _LogToWorker(channel)
     handler.addFilter(RedactingFilter(redactor))
     root = logging.getLogger()

@@ -23,7 +23,8 @@ from connect.pipeline.error_kinds import ErrorKind
 from connect.worker import messages, processes, task_process
 from connect.worker.channel import Garbled, cut
 from connect.worker.lease import now
-from connect.worker.processes import ChildProcess, how_it_ended
+from connect.worker.packs import Child, OwnProcess, Packs
+from connect.worker.processes import how_it_ended
 from connect.worker.remote_log import write_log
 from connect.worker.said import Asked, Said
 
@@ -63,13 +64,13 @@ class TaskProcess:
 
     Attributes:
         spec: what it was started with.
-        child: its process.
+        child: its process, or its part of one.
         started: when, by `now()`.
         ended: set when the process is gone and its listener knows.
         kill_at: when it is killed unless it has ended, on the monotonic clock; None while it need not end.
     """
 
-    def __init__(self, spec: messages.TaskSpec, child: ChildProcess, listener: TaskListener) -> None:
+    def __init__(self, spec: messages.TaskSpec, child: Child, listener: TaskListener) -> None:
         self.spec = spec
         self.child = child
         self.started = now()
@@ -95,6 +96,26 @@ class TaskProcess:
     def pid(self) -> int:
         """The process id."""
         return self.child.pid
+
+    @property
+    def shares(self) -> int:
+        """How many tasks have its process, itself included."""
+        return self.child.shares
+
+    @property
+    def crowded(self) -> bool:
+        """Whether it shares a process that has grown too large."""
+        return self.child.crowded
+
+    @property
+    def uprooted(self) -> str:
+        """After its end: why it has to start again although nothing is wrong with it; empty when that is not so."""
+        return "" if self._stopping or self._failure is not None else self.child.uprooted
+
+    @property
+    def needs_own_process(self) -> bool:
+        """After its end: whether it must not share a process when it starts again."""
+        return self.child.alone
 
     @property
     def ended_by_itself(self) -> bool:
@@ -201,7 +222,7 @@ class TaskProcess:
     def _outcome(self, code: int) -> tuple[str | None, str | None]:
         if self._failure is not None:
             return self._failure.summary, self._failure.trace
-        if self._stopped or (self._stopping and self._killed):
+        if self._stopped or (self._stopping and (self._killed or self.child.uprooted)) or self.uprooted:
             return None, None
         words = how_it_ended(code)
         return words, words
@@ -252,6 +273,7 @@ class Supervisor:
         self._lease = lease
         self._entitled_until = entitled_until
         self._tasks: set[TaskProcess] = set()
+        self._packs = Packs(lambda: len(self._tasks))
         self._selector = selectors.DefaultSelector()
         self._wake_read, self._wake_write = os.pipe()
         os.set_blocking(self._wake_write, False)
@@ -270,13 +292,17 @@ class Supervisor:
         """The moment until which a task that starts now may work without a renewal."""
         return min(now() + self._lease, self._entitled_until())
 
-    def start_task(self, spec: messages.TaskSpec, listener: TaskListener) -> TaskProcess:
-        """Start a task in a process of its own. Blocks for some milliseconds, until it is forked.
+    def start_task(self, spec: messages.TaskSpec, listener: TaskListener, *, alone: bool = False) -> TaskProcess:
+        """Start a task. Blocks for some milliseconds, until it is forked.
 
-        Its listener receives nothing before `watch`.
+        Args:
+            spec: see there.
+            listener: receives nothing before `watch`.
+            alone: in a process of its own, whatever `isolation` says.
         """
-        child = ChildProcess(task_process.main, msgspec.msgpack.encode(spec))
-        return TaskProcess(spec, child, listener)
+        if alone or not self._packs.takes(spec):
+            return TaskProcess(spec, OwnProcess(task_process.main, msgspec.msgpack.encode(spec)), listener)
+        return TaskProcess(spec, self._packs.start(spec), listener)
 
     def watch(self, task: TaskProcess) -> None:
         """Begin to renew its lease and to pass on its messages."""
@@ -339,12 +365,16 @@ class Supervisor:
                 task.kill_if_late(moment)
 
     def _watch(self, task: TaskProcess) -> None:
+        if self._closing:
+            task.kill()
         self._tasks.add(task)
         self._selector.register(task.child.channel.fileno(), selectors.EVENT_READ, lambda: self._read(task))
         self._selector.register(task.child.sentinel, selectors.EVENT_READ, lambda: self._ends(task))
 
     def _read(self, task: TaskProcess) -> bool:
         """Read a task's messages. Returns whether more may come."""
+        if task.ended.is_set():
+            return False  # the round that found something to read found its end too
         if task.read():
             return True
         with contextlib.suppress(KeyError):

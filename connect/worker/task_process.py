@@ -55,6 +55,10 @@ from connect.worker.watchdog import Watchdog, Watched
 log = logging.getLogger("connect.worker")
 
 
+class NeedsOwnProcess(BaseException):
+    """A task cannot share its process with others."""
+
+
 def main(spec: bytes, end: socket.socket) -> None:
     """Run a task to its end.
 
@@ -62,9 +66,7 @@ def main(spec: bytes, end: socket.socket) -> None:
         spec: an encoded `TaskSpec`.
         end: this process's end of the control pipe.
     """
-    guard.die_with_server()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in a terminal is for the worker, which then stops us
-    tune_collector()
+    prepare()
     import msgspec
 
     task = msgspec.msgpack.decode(spec, type=messages.TaskSpec)
@@ -72,21 +74,49 @@ def main(spec: bytes, end: socket.socket) -> None:
     redactor.remember(task.secrets)
     send_logs(channel, redactor, task.log_level, task.log_levels)
     outages.leave_telling()  # the worker tells them, whatever number of its tasks meets one
-    control = Control(channel, Lease(task.lease_until), paused=task.paused)
-    control.start()
+    run(task, control_of(task, channel))
+
+
+def prepare() -> None:
+    """What a process does before its first task."""
+    guard.die_with_server()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in a terminal is for the worker, which then stops us
+    tune_collector()
+
+
+def control_of(task: messages.TaskSpec, channel: Channel) -> Control:
+    """The task's end of its control pipe, which is read from now on."""
+    made = Control(channel, Lease(task.lease_until), paused=task.paused)
+    made.start()
+    return made
+
+
+def run(task: messages.TaskSpec, control: Control, *, shared: bool = False) -> None:
+    """Run a task to its end, on its own thread, and report how it ended.
+
+    Args:
+        task: which.
+        control: see `control_of`.
+        shared: whether other tasks have the same process.
+
+    Raises:
+        NeedsOwnProcess: nothing of the task has begun, because it cannot share a process.
+    """
     try:
-        _run(task, control, redactor.redact)
+        _run(task, control, redactor.redact, shared=shared)
+    except NeedsOwnProcess:
+        raise
     except BaseException as error:
         summary = redactor.redact(one_line(error))
         if not isinstance(error, ConnectError):
             summary = f"{type(error).__name__}: {summary}"
         trace = redactor.redact("".join(traceback.format_exception(error)))
-        channel.send(messages.Failed(cut(summary), cut(trace), kind_of(error)))
+        control.send(messages.Failed(cut(summary), cut(trace), kind_of(error)))
     else:
-        channel.send(messages.Stopped())
+        control.send(messages.Stopped())
 
 
-def _run(task: messages.TaskSpec, control: Control, redact: Callable[[str], str]) -> None:
+def _run(task: messages.TaskSpec, control: Control, redact: Callable[[str], str], *, shared: bool) -> None:
     worker = RunOptions.parse(task.worker_config)
     plugins = Plugins.discover([Path(folder) for folder in task.plugin_path])
     registry = Registry()
@@ -94,14 +124,17 @@ def _run(task: messages.TaskSpec, control: Control, redact: Callable[[str], str]
     connector = load_class(task.connector_class, task.folder)
 
     def started(paused: bool) -> None:
-        freeze()
+        if not shared:  # what ends here is not the process, and its objects must be collected then
+            freeze()
         control.send(messages.Running(paused, connector.version))
 
     engine = chosen_engine(connector, task.connector_config, task.worker_config)
+    if shared and (engine != WORKER or connector.own_process):
+        raise NeedsOwnProcess
     if engine != WORKER:
         no_tap(control, engine)
         loop = _engine_loop(task, connector, engine, control, registry, redact)
-        _watch(task, loop, control, redact)
+        _watch(task, loop, control, redact, shared=shared)
         loop.run(started)
         return
     task_class = connector().task_class()
@@ -118,7 +151,7 @@ def _run(task: messages.TaskSpec, control: Control, redact: Callable[[str], str]
         chain = source_chain(plugins, task.worker_config, task.connector_config, control.sleep)
         tap_chain(chain, control, TapOptions.parse(task.worker_config))
         source = _source_loop(task, plugin, chain, control, registry, worker, open_output)
-        _watch(task, source, control, redact)
+        _watch(task, source, control, redact, shared=shared)
         source.run(started)
     else:
         if not isinstance(plugin, SinkTask):
@@ -128,12 +161,14 @@ def _run(task: messages.TaskSpec, control: Control, redact: Callable[[str], str]
         chain = sink_chain(plugins, task.worker_config, task.connector_config, control.sleep)
         tap_chain(chain, control, TapOptions.parse(task.worker_config))
         sink = _sink_loop(task, plugin, chain, plugins, control, registry, worker)
-        _watch(task, sink, control, redact)
+        _watch(task, sink, control, redact, shared=shared)
         sink.run(started)
 
 
-def _watch(task: messages.TaskSpec, loop: Watched, control: Control, redact: Callable[[str], str]) -> None:
-    control.renewed = Watchdog(loop, control, task.stalled_after or math.inf, redact).look
+def _watch(
+    task: messages.TaskSpec, loop: Watched, control: Control, redact: Callable[[str], str], *, shared: bool
+) -> None:
+    control.renewed = Watchdog(loop, control, task.stalled_after or math.inf, redact, shared=shared).look
 
 
 def _engine_loop(

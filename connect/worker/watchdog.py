@@ -15,7 +15,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Protocol
 
-from connect.telemetry.outages import Outages, Wait, outages
+from connect.telemetry.outages import Outages, Wait, current
 from connect.worker.control import Control
 from connect.worker.messages import Alive, Stalled, Waiting
 
@@ -25,6 +25,8 @@ LOOP = "__connect_loop__"
 _WAIT_S = 2.0
 #: How often the worker hears that this process lives, at least.
 _ALIVE_S = 60.0
+#: And how often where it shares the process: it is to leave it when it needs much.
+_ALIVE_IN_PACK_S = 10.0
 
 
 class Watched(Protocol):
@@ -48,7 +50,8 @@ class Watchdog:
         control: the activity that it reports.
         after: seconds without progress that count as stalled.
         redact: removes secrets from a text.
-        outages: what is waited for in this process.
+        outages: of the task; by default those of this thread.
+        shared: whether other tasks have the same process: then its thread's CPU counts, not the process's.
     """
 
     def __init__(
@@ -57,14 +60,18 @@ class Watchdog:
         control: Control,
         after: float,
         redact: Callable[[str], str],
-        outages: Outages = outages,
+        outages: Outages | None = None,
+        *,
+        shared: bool = False,
     ) -> None:
         self._loop = loop
-        self._outages = outages
+        self._outages = outages or current()
         self._control = control
         self._after = after
         self._redact = redact
         self._thread = threading.get_ident()
+        self._cpu_seconds = _of_thread(self._thread) if shared else time.process_time
+        self._alive_every = _ALIVE_IN_PACK_S if shared else _ALIVE_S
         self._moved: object = None
         self._calm_at = time.monotonic()  # when something moved, or there was nothing to do
         self._told = False
@@ -80,8 +87,8 @@ class Watchdog:
             self._told = bool(found)
             self._control.send(Stalled(self._redact(found)))
         if now >= self._alive_due:
-            self._alive_due = now + min(_ALIVE_S, self._after / 3)
-            self._control.send(Alive(time.process_time()))
+            self._alive_due = now + min(self._alive_every, self._after / 3)
+            self._control.send(Alive(self._cpu_seconds()))
 
     def _look_at_wait(self) -> None:
         if self._control.stopping:
@@ -131,3 +138,9 @@ class Watchdog:
         while frame is not None and LOOP not in frame.f_globals:
             called, frame = frame, frame.f_back
         return "The task" if called is None else called.f_code.co_qualname
+
+
+def _of_thread(ident: int) -> Callable[[], float]:
+    """Tells the CPU seconds of one thread."""
+    clock = time.pthread_getcpuclockid(ident)
+    return lambda: time.clock_gettime(clock)

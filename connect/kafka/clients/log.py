@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 
-from connect.telemetry.outages import outages
+from connect.telemetry.outages import current
 
 log = logging.getLogger("connect.kafka.client")
 
@@ -19,7 +19,7 @@ def _worth_telling(record: logging.LogRecord) -> bool:
     passing = (
         text.startswith(("FAIL ", "METADATAUPDATE "))
         or (text.startswith("GETPID ") and text.endswith("retrying"))
-        or (text.startswith(("SESSTMOUT ", "REQTMOUT ")) and outages.longest() is not None)
+        or (text.startswith(("SESSTMOUT ", "REQTMOUT ")) and current().longest() is not None)
     )
     return not passing or log.isEnabledFor(logging.DEBUG)
 

@@ -42,6 +42,10 @@ class TryingTask(SourceTask):
 
     do_never_stop = do_idle
 
+    def do_start_a_thread(self) -> None:
+        threading.Thread(target=threading.Event().wait, name="left", daemon=True).start()
+        self.config = {**self.config, "do": "idle"}
+
     def do_log(self) -> None:
         log.warning("the password is %s", self.config["secret"])
         log.info("%d", "does not fit")
@@ -185,6 +189,12 @@ class TryingConnector(SourceConnector):
                 threading.Thread(target=self.context.raise_error, args=[error]).start()
             case "exit later":
                 threading.Thread(target=_exit_when, args=[Path(self.config["when"])]).start()
+
+
+class LonelyConnector(TryingConnector):
+    """Shares no process."""
+
+    own_process = True
 
 
 def _exit_when(file: Path) -> None:
