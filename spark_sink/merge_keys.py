@@ -6,6 +6,10 @@ from typing import Final
 
 from connect import settings
 
+#: Words of `cdc.format`.
+DEBEZIUM: Final = "debezium"
+NONE: Final = "none"
+
 MERGING: Final = "Merging"
 
 
@@ -40,4 +44,30 @@ class MergeOptions(settings.Options):
         doc="A condition in SQL on the table's row, t, and the record's, s, beside the equality of keys: t.day >= "
         "'2026-01-01', for example, so that older files are not read. It must be true for each key's row, or the "
         "record becomes a second row.",
+    )
+    cdc_format = settings.String(
+        "cdc.format",
+        default=NONE,
+        group=MERGING,
+        validator=settings.one_of(NONE, DEBEZIUM),
+        doc="debezium: values are change events of Debezium (before, after, op, source), with a schema or without. The "
+        "sink merges the row of each, and deletes by op=d. none: values are rows.",
+    )
+    cdc_position = settings.String(
+        "cdc.position.column",
+        default="_source_position",
+        importance="LOW",
+        group=MERGING,
+        validator=settings.non_empty,
+        doc="With cdc.format=debezium: the column that holds an event's position in its source's log, as a text that "
+        "sorts as the log does. It is the sequence, unless merge.sequence.by says otherwise.",
+    )
+    cdc_truncate = settings.String(
+        "cdc.truncate",
+        default="fail",
+        importance="LOW",
+        group=MERGING,
+        validator=settings.one_of("fail", "ignore"),
+        doc="With cdc.format=debezium: what an event means that says that the source's table was emptied: fail (it is "
+        "an error, or a dead letter), ignore (the rows stay).",
     )

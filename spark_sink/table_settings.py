@@ -11,7 +11,7 @@ from typing import Final
 from connect import settings
 from connect.data import evolution_policy
 from connect.settings.variables import enclosed
-from spark_sink.merge_keys import MergeOptions
+from spark_sink.merge_keys import NONE, MergeOptions
 
 DELTA: Final = "delta"
 PARQUET: Final = "parquet"
@@ -366,6 +366,8 @@ class TableOptions(TableKeys):
         table: without a slash at its end; empty for none.
         metadata: what becomes a column (of `METADATA`) and the column's name, in order.
         properties: of a table that is created.
+        sequence: the columns that say which record of a key is newer.
+        key_in_value: whether the key consists of fields of the value. Of change events the key is made before that.
         storage: options of the table's storage, for engine=worker.
         policy: how tables may be changed.
     """
@@ -376,11 +378,15 @@ class TableOptions(TableKeys):
         self.properties = config.prefixed(TABLE_PROPERTY)
         self.storage = config.prefixed(STORAGE)
         self.policy = evolution_policy.EvolutionPolicy.of(config)
+        is_cdc = self.cdc_format != NONE
+        self.key_in_value = not self.pk_from_key and not is_cdc
+        if is_cdc and not self.sequence:
+            self.sequence = (self.cdc_position,)
 
     @property
     def deletes(self) -> bool:
         """Whether a tombstone deletes its key's row."""
-        return self.mode == UPSERT and self.delete_enabled and self.pk_from_key
+        return self.mode == UPSERT and self.delete_enabled and not self.key_in_value
 
 
 def is_path(table: str) -> bool:

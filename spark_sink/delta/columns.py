@@ -39,7 +39,7 @@ class MoreColumns:
     def __init__(self, options: TableOptions) -> None:
         self._options = options
         self.pk = options.pk_fields
-        self._from_key = options.mode == UPSERT and options.pk_from_key
+        self._from_key = options.mode == UPSERT and not options.key_in_value
 
     def of(self, batch: SinkBatch) -> tuple[Values, Mapping[int, str]]:
         """The batch's values with these columns, and the rows that cannot have them.

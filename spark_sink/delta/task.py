@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from connect import ConnectError, Offsets, RetriableError, SinkBatch, SinkTask, TopicPartition
 from connect.data.evolution import Mismatch
 from connect.errors import SchemaError
+from spark_sink.cdc import ChangeEvents, deletions
 from spark_sink.delta.routing import by_table, tables_of
 from spark_sink.delta.table import Table
 from spark_sink.table_rules import is_one_table
@@ -57,6 +58,7 @@ class DeltaSinkTask(SinkTask):
         from spark_sink.delta.maintenance import Maintenance
 
         self._options = options = TableOptions.parse(config)
+        self._events = ChangeEvents.of(config)
         self._writers: dict[str, Writer] = {}
         self._since: float | None = None  # when the first of the rows came that wait
         self._rest_until = 0.0  # from writing
@@ -113,12 +115,19 @@ class DeltaSinkTask(SinkTask):
     # Taking.
 
     def _take(self, batch: SinkBatch) -> None:
+        gone: set[int] = set()
+        if self._events is not None:
+            changes = self._events.changed(batch)
+            if changes.problems:
+                self._report(batch, [Mismatch(row, why) for row, why in sorted(changes.problems.items())])
+            batch, gone = deletions(changes.batch)
         tables, homeless = by_table(batch, self._options.table, self._options.table_field)
         unfit = [Mismatch(row, why) for row, why in homeless.items()]
         prepared: list[tuple[Writer, Part]] = []
         for uri, rows in tables:
             writer = self._writer(uri)
-            part, mismatches = writer.prepare(batch if len(rows) == len(batch) else batch.take(rows))
+            mine = {at for at, row in enumerate(rows) if row in gone} if gone else gone
+            part, mismatches = writer.prepare(batch if len(rows) == len(batch) else batch.take(rows), mine)
             unfit += [Mismatch(rows[each.row], f"{each.reason} (Table {uri})") for each in mismatches]
             prepared.append((writer, part))
         if unfit:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -56,6 +56,7 @@ class Waiting:
         columns: frozenset[str] | None = None,
         *,
         keyed: bool = False,
+        gone: Container[int] = (),
     ) -> Part:
         """Rows of a batch, without the null ones.
 
@@ -65,8 +66,9 @@ class Waiting:
             kept: the records' positions in the batch.
             columns: see `Part`.
             keyed: whether rows have keys: then timestamps matter, and a record without a value is a deletion.
+            gone: further records that are deletions.
         """
-        gone = set(_nulls(batch.values)) if keyed else set()
+        nulls = set(_nulls(batch.values)) if keyed else set()
         if rows.null_count:
             there = rows.is_valid()
             kept = [row for row, valid in zip(kept, there.to_pylist(), strict=True) if valid]
@@ -81,7 +83,9 @@ class Waiting:
             "partition": _integers(partitions, pa.int32()),
             "offset": _integers(offsets, pa.int64()),
             "timestamp": pa.nulls(len(kept), pa.int64()) if not keyed else pa.array(times.to_list(), pa.int64()),
-            "deleted": pa.array([row in gone for row in kept], pa.bool_()) if gone else _repeated(False, len(kept)),
+            "deleted": pa.array([row in gone or row in nulls for row in kept], pa.bool_())
+            if gone or nulls
+            else _repeated(False, len(kept)),
         }
         return Part(pa.RecordBatch.from_struct_array(rows), pa.RecordBatch.from_pydict(origins), columns)
 

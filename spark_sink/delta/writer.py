@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -44,8 +44,12 @@ class Writer:
 
     # Taking.
 
-    def prepare(self, batch: SinkBatch) -> tuple[Part, list[Mismatch]]:
+    def prepare(self, batch: SinkBatch, gone: Container[int] = ()) -> tuple[Part, list[Mismatch]]:
         """Make rows of a batch, and find the records that do not fit. The caller adds the rows by `waiting.add`.
+
+        Args:
+            batch: records of the table.
+            gone: those that are deletions although they have a value.
 
         Raises:
             RetriableError: the table's storage does not answer.
@@ -62,10 +66,13 @@ class Writer:
         unfit = {**problems, **{fine[each.row]: each.reason for each in fit.mismatches}}
         rows = fit.rows
         keyed = self._options.mode == UPSERT
+        if gone and not self._options.deletes:
+            fine = [at for at, row in enumerate(kept) if row not in gone]
+            kept, rows = [kept[at] for at in fine], rows.take(pa.array(fine, pa.int64()))
         if keyed and len(rows):
             kept, rows = self._with_keys(kept, rows, unfit)
         columns = declared(values) if keyed else None
-        part = self.waiting.part(rows, batch, kept, columns, keyed=keyed)
+        part = self.waiting.part(rows, batch, kept, columns, keyed=keyed, gone=gone)
         return part, [Mismatch(row, why) for row, why in sorted(unfit.items())]
 
     def forget(self, partitions: Iterable[TopicPartition]) -> None:

@@ -43,4 +43,5 @@ def shape_of(name: str, sample: Sample | None, settings: TableSettings) -> RowSh
         metadata=settings.wants_metadata,
         failures=settings.wants_failures,
         merged=settings.mode == UPSERT,
+        events=settings.events,
     )

@@ -124,6 +124,8 @@ class TableTask(SinkQueryTask):
                 config=context.connector_config,
                 plugin_path=tuple(context.plugin_path),
             )
-            self._samplers[query.name] = made = Sampler(plan, WRAP, self._settings.wrap_key)
+            self._samplers[query.name] = made = Sampler(
+                plan, WRAP, self._settings.wrap_key, events=self._settings.events
+            )
             context.exit_stack.callback(made.close)
         return self._samplers[query.name]

@@ -48,9 +48,9 @@ class _Lane:
             not be in it.
     """
 
-    def __init__(self, spark: Any, plan: ReadPlan, wrap_key: str) -> None:
+    def __init__(self, spark: Any, plan: ReadPlan, settings: TableSettings) -> None:
         self.spark = _cloned(spark)
-        self._make_sampler = partial(Sampler, plan, WRAP, wrap_key)
+        self._make_sampler = partial(Sampler, plan, WRAP, settings.wrap_key, events=settings.events)
         self._sampler: Sampler | None = None
 
     @property
@@ -155,7 +155,7 @@ class TopicTables:
         try:
             one = self._lanes.pop()
         except IndexError:
-            one = _Lane(spark, self.plan, self.settings.wrap_key)
+            one = _Lane(spark, self.plan, self.settings)
         try:
             yield one
         finally:

@@ -21,6 +21,7 @@ from connect.kafka.clients.settings import task_client_settings
 from connect.kafka.reading.range_consumer import RangeConsumer
 from connect.pipeline import sink_chain
 from connect.plugins import Plugins
+from spark_sink.cdc import ChangeEvents
 from spark_sink.reading.columns import RawColumns, RowColumns
 from spark_sink.reading.failures import Failures
 from spark_sink.reading.plan import ReadPlan, RowShape, SchemaChanged
@@ -78,6 +79,7 @@ class Reading:
             plugins = Plugins.discover([Path(folder) for folder in plan.plugin_path])
             self._chain = sink_chain(plugins, plan.worker, plan.config, time.sleep)
             self._failures = Failures(plan, self._chain.policy, plugins)
+            self._events = ChangeEvents.of(plan.config) if plan.rows.events else None
 
     def batches(self, shape: RowShape | None, schema: Any, part: Part) -> Iterator[pa.RecordBatch]:
         """The records of a range, as rows of this shape, or raw."""
@@ -88,10 +90,19 @@ class Reading:
             return
         rows = self._columns(part.topic, shape, schema)
         for records in read:
-            yield from self._batches_of(self._chain.run(records), rows)
+            yield from self._batches_of(self._changed(self._chain.run(records)), rows)
             if failed := self._failures.taken():
                 yield rows.failures(failed)
         self._failures.settle()
+
+    def _changed(self, records: SinkBatch) -> SinkBatch:
+        """The rows of change events, where records are such."""
+        if self._events is None or not len(records):
+            return records
+        changes = self._events.changed(records)
+        for row, reason in sorted(changes.problems.items()):
+            self._failures.reject(records.slice(row, row + 1), reason)
+        return changes.batch
 
     def _columns(self, topic: str, shape: RowShape, schema: Any) -> RowColumns:
         known, rows = self._rows.pop(topic, (None, None))

@@ -37,6 +37,7 @@ class RowShape:
         failures: whether records that the error policy gives up become rows.
         unknown: what happens to fields that `values` does not have: "reject" restarts the query with them, "ignore"
             leaves them out.
+        events: whether values are change events, as the connector's configuration says: see `spark_sink.cdc`.
         merged: whether `_whole` and `_lacks` are needed, for rows that change others: see `spark_sink.tables.rows`.
     """
 
@@ -47,6 +48,7 @@ class RowShape:
     metadata: bool = False
     failures: bool = False
     merged: bool = False
+    events: bool = False
     unknown: Literal["reject", "ignore"] = "reject"
 
 

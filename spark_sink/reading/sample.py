@@ -20,6 +20,7 @@ from connect.kafka.reading.range_consumer import RangeConsumer
 from connect.kafka.reading.topic_ends import TopicEnds
 from connect.pipeline import sink_chain
 from connect.plugins import Plugins
+from spark_sink.cdc import ChangeEvents
 from spark_sink.reading.plan import ReadPlan
 from spark_sink.reading.sizes import bytes_of
 
@@ -55,10 +56,10 @@ class Sampler:
 
     Args:
         plan: its topics, configurations and shape; the rest does not matter.
-        wrap, wrap_key: see `RowShape`.
+        wrap, wrap_key, events: see `RowShape`.
     """
 
-    def __init__(self, plan: ReadPlan, wrap: str, wrap_key: str) -> None:
+    def __init__(self, plan: ReadPlan, wrap: str, wrap_key: str, *, events: bool = False) -> None:
         self._plan = plan
         self._wrap = wrap
         self._wrap_key = wrap_key
@@ -70,6 +71,7 @@ class Sampler:
         config |= {"errors.tolerance": "all"}
         plugins = Plugins.discover([Path(folder) for folder in plan.plugin_path])
         self._chain = sink_chain(plugins, plan.worker, config, time.sleep)
+        self._events = ChangeEvents.of(plan.config) if events else None
 
     def look(
         self,
@@ -111,6 +113,8 @@ class Sampler:
                 size = (size * count + bytes_of(batch)) / (count + len(batch))
                 count += len(batch)
                 changed = self._chain.run(batch)
+                if self._events is not None:
+                    changed = self._events.changed(changed).batch
                 values = _grown(changed.values, values, self._wrap)
                 keys = _grown(changed.keys, keys, self._wrap_key)
                 looked += len(batch)

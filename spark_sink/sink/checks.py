@@ -7,6 +7,7 @@ from typing import Final
 
 from connect.data.evolution_policy import EvolutionPolicy
 from connect.errors import ConfigError
+from spark_sink.merge_keys import NONE
 from spark_sink.table_settings import (
     APPEND,
     CONSOLE,
@@ -70,7 +71,8 @@ def _mode(options: TableKeys) -> Iterator[Problem]:
         yield "mode", f"{mode} is not possible with format={kind}: files are only added. Write mode=append."
     if mode == UPSERT and not options.pk_from_key and not options.pk_fields:
         yield "pk.fields", "is required by mode=upsert with pk.mode=record_value. Name the fields that make the key."
-    if mode == UPSERT and not options.pk_from_key and _is_true(raw.get("delete.enabled")):
+    in_value = not options.pk_from_key and options.cdc_format == NONE
+    if mode == UPSERT and in_value and _is_true(raw.get("delete.enabled")):
         yield "delete.enabled", "needs pk.mode=record_key: a record without a value has no fields that name a row."
     if mode == UPSERT and FIELD in (options.written_table or "") and _is_true(raw.get("delete.enabled")):
         yield (
@@ -89,6 +91,12 @@ def _merging(options: TableKeys) -> Iterator[Problem]:
     for key, written in (("merge.sequence.by", options.sequence), ("merge.condition", options.merge_condition)):
         if written and options.mode != UPSERT:
             yield key, f"needs mode=upsert: with mode={options.mode} no row is changed by a record."
+    if options.cdc_format != NONE and options.mode != UPSERT:
+        yield "cdc.format", f"needs mode=upsert. With mode={options.mode} use the transformation ExtractNewRecordState."
+    if options.cdc_format == NONE:
+        for key in ("cdc.position.column", "cdc.truncate"):
+            if options.config.raw.get(key) is not None:
+                yield key, "needs cdc.format=debezium."
     columns = {column.lower() for _, column in options.metadata}
     keys = {name.lower() for name in options.pk_fields}
     for name in options.sequence:

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from connect.errors import ConfigError, SchemaError
+from spark_sink.cdc import CHANGE, DELETED
 from spark_sink.reading.plan import is_known
 from spark_sink.table_rules import NO_PART_OF_A_NAME, PART_OF_A_NAME
 from spark_sink.table_settings import FIELD, METADATA, TOPIC, UPSERT
@@ -100,7 +101,7 @@ class Rows:
             ConfigError: `metadata.columns` and the fields have a name in common.
         """
         keys = self.key_columns()
-        names = {column.name.lower() for column in keys}
+        names = {column.name.lower() for column in keys} | ({CHANGE} if self.settings.events else set())
         values = columns_of(self.columns["_value"], "_value") if self.knows("_value") else []
         columns = keys + [column for column in values if column.name.lower() not in names]
         names |= {column.name.lower() for column in columns}
@@ -143,11 +144,17 @@ class Rows:
             return literal("A record")
         return "concat('Topic ', _origin.topic, ', partition ', _origin.partition, ', offset ', _origin.offset)"
 
+    def deleted(self) -> str:
+        """A condition, never null: the row deletes."""
+        if self.settings.events and self.knows("_value"):
+            return f"(_value IS NULL OR coalesce(_value.{quoted(CHANGE)} = '{DELETED}', false))"
+        return "_value IS NULL"
+
     def wanted(self) -> str:
         """A condition, never null: the row is to be written, or deletes one."""
         parts = ["_failure IS NULL"] if "_failure" in self.columns else []
         if not self.settings.deletes:
-            parts.append("_value IS NOT NULL")
+            parts.append(f"NOT {self.deleted()}" if self.settings.events else "_value IS NOT NULL")
         return " AND ".join(parts) or "true"
 
     def _metadata(self, what: str, name: str) -> Incoming:

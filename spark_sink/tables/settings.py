@@ -10,6 +10,7 @@ from typing import Final
 
 from connect.data.evolution_policy import EvolutionPolicy
 from connect.errors import ConfigError
+from spark_sink.merge_keys import NONE
 from spark_sink.sink.checks import problems
 from spark_sink.table_rules import is_one_table
 from spark_sink.table_settings import (
@@ -42,6 +43,7 @@ class TableSettings:
         sequence: for "upsert": the columns that say which record of a key is newer; empty for the order in Kafka.
         merge_condition: for "upsert": a further condition of the merge; None for none.
         replace_where: for "overwrite": a condition; None for the partitions of the records.
+        events: whether records are change events: see `spark_sink.cdc`.
         metadata: what becomes a column beside the value's fields (a key of `METADATA`), and the column's name.
         policy: how tables may be changed.
         dead_letters: the table of records that cannot be written; None for none.
@@ -64,6 +66,7 @@ class TableSettings:
     sequence: tuple[str, ...] = ()
     merge_condition: str | None = None
     replace_where: str | None = None
+    events: bool = False
     metadata: tuple[tuple[str, str], ...] = ()
     policy: EvolutionPolicy = field(default_factory=EvolutionPolicy)
     dead_letters: str | None = None
@@ -87,7 +90,7 @@ class TableSettings:
             properties.setdefault("delta.columnMapping.mode", options.column_mapping)
         if options.vacuum_s:
             properties.setdefault("delta.deletedFileRetentionDuration", retention(options.retention_hours))
-        key_in_value = not options.pk_from_key
+        key_in_value = options.key_in_value
         return cls(
             format=options.format,
             table=_absolute(options.written_table or ""),
@@ -99,13 +102,11 @@ class TableSettings:
             mode=options.mode,
             key_in_value=key_in_value,
             key_fields=options.pk_fields,
-            deletes=options.mode == UPSERT
-            and options.delete_enabled
-            and not key_in_value
-            and FIELD not in options.table,
+            deletes=options.deletes and FIELD not in options.table,
             sequence=options.sequence,
             merge_condition=options.merge_condition,
             replace_where=options.replace_where,
+            events=options.cdc_format != NONE,
             metadata=options.metadata,
             policy=options.policy,
             dead_letters=_absolute(options.dead_letters) if options.dead_letters else None,

@@ -72,13 +72,14 @@ class Merge:
         return self.deletes and bool(self.sequence)
 
 
-def source(rows: Any, fitted: Fitted, how: Merge) -> Any:
+def source(rows: Any, fitted: Fitted, how: Merge, deleted: str) -> Any:
     """The newest row of each key, as the table's columns and our own marks.
 
     Args:
         rows: the DataFrame of a batch.
         fitted: for the table.
         how: see `Merge`.
+        deleted: a condition: the row deletes.
     """
     key = ", ".join(map(quoted, how.keys))
     there = "_whole" in rows.columns
@@ -88,7 +89,7 @@ def source(rows: Any, fitted: Fitted, how: Merge) -> Any:
         *(f"CAST(NULL AS string) AS {quoted(name)}" for name in absent),
         f"{'_whole' if there else 'false'} AS {_WHOLE}",
         f"{'_lacks' if there else 'CAST(NULL AS array<string>)'} AS {_LACKS}",
-        f"_value IS NULL AS {_DELETED}",
+        f"{deleted} AS {_DELETED}",
         f"_origin.offset AS {_OFFSET}",
         f"struct(_origin.topic, _origin.partition) AS {_PLACE}",
         f"_timestamp AS {_TIME}",

@@ -143,7 +143,7 @@ class TableWriter:
         if self.settings.mode == UPSERT:
             known = self._known[table.name]
             how = upsert.Merge.of(table, fitted, rows.key_columns(), self.settings)
-            newest = upsert.source(good, fitted, how)
+            newest = upsert.source(good, fitted, how, rows.deleted())
             view = f"connect_upsert_{uuid.uuid4().hex}"  # over Spark Connect, threads share a session
             with pruned(newest, how.keys, known.types, known.layout) as where:
                 merging = upsert.statement(table, view, fitted, how, where)

@@ -4,6 +4,9 @@ import json
 import random
 from typing import Any, Final
 
+from connect.converters import JsonConverter
+from tests.support.change_events import KEY, POSTGRESQL, of_postgresql
+
 from .cases import JSON, Group, Raw
 
 _PLAIN: Final = {
@@ -40,6 +43,30 @@ def _group(records: list[Raw], **keys: str) -> Group:
     return Group(_PLAIN | {key.replace("__", "."): text for key, text in keys.items()}, {"none": ([], records)})
 
 
+def _events(seed: int, *, envelope: bool) -> Group:
+    """Debezium's events of a few rows, some of which come again, or late."""
+    chosen = random.Random(seed)
+    of_keys, of_values = JsonConverter(), JsonConverter()
+    for converter, is_key in ((of_keys, True), (of_values, False)):
+        converter.configure({"schemas.enable": str(envelope).lower()}, is_key=is_key)
+    log = []
+    for lsn in range(60):
+        id_ = chosen.randrange(5) + 10 * (lsn >= 30)
+        row = {"id": id_, "text": f"t{lsn}", "n": lsn if chosen.random() < 0.5 else None}
+        op = chosen.choice("cuud")
+        value = of_postgresql(op, row if op in "ud" else None, None if op == "d" else row, lsn)
+        log.append((id_, value))
+    order = [row for half in (log[:30], log[30:]) for row in (*half, *chosen.sample(half, 10))]
+    records = [_change(of_keys, of_values, id_, value) for id_, value in order]
+    extra = {f"{part}.converter.schemas.enable": str(envelope).lower() for part in ("key", "value")}
+    return Group(_PLAIN | extra | {"cdc.format": "debezium"}, {"none": ([], records)})
+
+
+def _change(of_keys: JsonConverter, of_values: JsonConverter, id_: int, value: Any) -> Raw:
+    key = of_keys.from_connect_data("t", KEY, {"id": id_})
+    return Raw(key, of_values.from_connect_data("t", POSTGRESQL, value))
+
+
 MERGES: Final = {
     "newest": _group(_changes(1, 0.2)),
     "sequence": _group(_changes(2, 0.2), merge__sequence__by="a,b"),
@@ -48,4 +75,6 @@ MERGES: Final = {
     "partitions": _group(
         _changes(5, 0), pk__mode="record_value", pk__fields="day,id", partition__by="day", merge__sequence__by="text"
     ),
+    "events": _events(6, envelope=True),
+    "events-schemaless": _events(7, envelope=False),
 }

@@ -67,7 +67,8 @@ def by_spark(
     settings = TableSettings.of({**config, "table": f"{folder}/${{topic}}"})
     shapes: dict[tuple[RowShape, str], list[str]] = {}
     for topic in topics.values():
-        sampler = Sampler(ReadPlan(config["name"], (topic,), "", worker, config), "value", settings.wrap_key)
+        plan = ReadPlan(config["name"], (topic,), "", worker, config)
+        sampler = Sampler(plan, "value", settings.wrap_key, events=settings.events)
         sample = sampler.look({}, None, lambda: None)
         sampler.close()
         try:

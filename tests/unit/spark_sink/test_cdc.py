@@ -1,0 +1,124 @@
+"""Change events as rows, deletions and positions."""
+
+from typing import Any
+
+import pytest
+
+from connect import SinkBatch, Values
+from connect.data.column import Plain
+from connect.data.struct_columns import StructColumns
+from spark_sink.cdc import CHANGE, ChangeEvents, deletions, position
+from tests.support.change_events import KEY, MYSQL, POSTGRESQL, SCHEMA_CHANGE, of_mysql, of_postgresql
+
+OLD = {"id": 1, "text": "old", "n": 1}
+NEW = {"id": 1, "text": "new", "n": None}
+EVENTS = [
+    of_postgresql("r", None, OLD, 7),
+    of_postgresql("u", OLD, NEW, 8),
+    of_postgresql("d", {"id": 1, "text": None, "n": None}, None, 9),
+    of_postgresql("c", None, OLD, None),
+]
+
+
+def changed(*values: Any, schema: Any = None, columns: bool = False, keys: tuple[str, ...] = (), **how: Any) -> Any:
+    held = Values(list(values), schema)
+    if columns:
+        held = StructColumns(schema, [[value[field.name] for value in values] for field in schema.fields])
+        if columns == "arrow":
+            held = StructColumns(schema, held.columns)
+    batch = SinkBatch("t", held, keys=Values([{"id": 1}] * len(values), KEY), offsets=range(len(values)))
+    return ChangeEvents("at", keys, **{"fails_on_truncate": True, **how}).changed(batch)
+
+
+@pytest.mark.parametrize(
+    ("schema", "columns"), [(None, False), (POSTGRESQL, False), (POSTGRESQL, True), (POSTGRESQL, "arrow")]
+)
+def test_each_event_is_its_row_or_a_deletion(schema: Any, columns: Any) -> None:
+    found = changed(*EVENTS, schema=schema, columns=columns)
+    assert not found.problems
+    batch, gone = deletions(found.batch)
+    rows = batch.values.to_list()
+    assert gone == {2}
+    assert rows[0] == OLD | {"at": "00000000000000000007"}
+    assert rows[1] == NEW | {"at": "00000000000000000008"}
+    assert (rows[2].get("id"), rows[2].get("text"), rows[2]["at"]) == (None, None, "00000000000000000009")
+    assert rows[3] == OLD | {"at": None}
+    assert [row[CHANGE] for row in found.batch.values] == ["", "", "d", ""]
+    if schema is not None:
+        (kind,) = set(batch.values.schemas)
+        assert [(field.name, field.schema.optional) for field in kind.fields] == [
+            ("id", True),
+            ("text", True),
+            ("n", True),
+            ("at", True),
+        ]
+
+
+@pytest.mark.parametrize("schema", [None, POSTGRESQL])
+def test_a_key_of_fields_is_made_of_the_row_before_where_it_is_deleted(schema: Any) -> None:
+    found = changed(*EVENTS, schema=schema, keys=("id", "text"))
+    keys = [{"id": 1, "text": text} for text in ("old", "new", None, "old")]
+    assert found.batch.keys.to_list() == keys
+
+
+def test_a_key_that_the_row_does_not_have_is_a_problem() -> None:
+    found = changed(EVENTS[0], schema=POSTGRESQL, keys=("nr",))
+    assert 'no field "nr"' in found.problems[0]
+
+
+def test_what_is_about_no_row_is_left_out_and_what_is_no_event_is_a_problem() -> None:
+    message = {"op": "m", "source": {"lsn": 1}, "message": {"prefix": "x"}}
+    truncated = of_postgresql("t", None, None, 5)
+    found = changed(None, EVENTS[0], message, truncated, {"id": 1}, "text", {"op": {"c": 1}})
+    assert [row["id"] for row in found.batch.values] == [1]
+    assert found.batch.offsets.to_list() == [1]
+    assert sorted(found.problems) == [3, 4, 5, 6]
+    assert "cdc.truncate=ignore" in found.problems[3]
+    assert "not a change event" in found.problems[4]
+    assert sorted(changed(EVENTS[0], truncated, fails_on_truncate=False).problems) == []
+    other = changed({"ddl": "DROP TABLE t", "silent": False}, schema=SCHEMA_CHANGE)
+    assert len(other.batch) == 0
+    assert "not a change event" in other.problems[0]
+
+
+def test_batches_of_several_schemas_keep_their_order() -> None:
+    values = [EVENTS[0], of_mysql("c", None, NEW, "binlog.000002", 4), None, EVENTS[2], OLD]
+    held = Values(values, Plain([POSTGRESQL, MYSQL, None, POSTGRESQL, None]))
+    found = ChangeEvents("at", (), fails_on_truncate=True).changed(SinkBatch("t", held, offsets=range(5)))
+    assert [row["at"] for row in found.batch.values] == [
+        "00000000000000000007",
+        "binlog.000002:00000000000000000004:00000000000000000000",
+        "00000000000000000009",
+    ]
+    assert list(found.problems) == [4]
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ({"lsn": 99}, {"lsn": 100}),
+        ({"lsn": 9, "ts_ms": 99}, {"lsn": 10, "ts_ms": 1}),
+        ({"file": "binlog.000009", "pos": 999, "row": 1}, {"file": "binlog.000010", "pos": 4, "row": 0}),
+        ({"file": "b.1", "pos": 99, "row": 1}, {"file": "b.1", "pos": 100, "row": 0}),
+        ({"file": "b.1", "pos": 99, "row": 9}, {"file": "b.1", "pos": 99, "row": 10}),
+        (
+            {"commit_lsn": "00000025:00000d98:00a2", "change_lsn": "00000025:00000d98:0001", "event_serial_no": 2},
+            {"commit_lsn": "00000025:00000d98:00a2", "change_lsn": "00000025:00000d98:0002", "event_serial_no": 1},
+        ),
+        ({"scn": "999"}, {"scn": "1000"}),
+        ({"ts_ms": 1000, "ord": 9}, {"ts_ms": 1000, "ord": 10}),
+    ],
+)
+def test_positions_sort_as_the_log_does(earlier: dict[str, Any], later: dict[str, Any]) -> None:
+    before, after = position(earlier), position(later)
+    assert before is not None
+    assert after is not None
+    assert before < after
+
+
+def test_without_a_source_there_is_no_position() -> None:
+    assert position(None) is None
+    assert position({"connector": "x"}) is None
+    assert position({"connector": "postgresql", "lsn": None, "ts_ms": 5}) is None, (
+        "moments are not compared with places"
+    )
