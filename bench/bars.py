@@ -116,13 +116,20 @@ def _pool() -> Iterator[Bar]:
     yield Bar("rest", "validate/ours/median/p99_ms", "<=", 500, "REST validates while tasks run at full load")
 
 
+def _latency() -> Iterator[Bar]:
+    for row in ("files", "capture", "table"):
+        for rate in ("1,000/s", "20,000/s"):
+            why = "records arrive sooner than from Kafka Connect and Debezium"
+            yield _ratio("latency", f"{row} {rate}", "p99_ms", "java", "<=", 0.7, why)
+
+
 def _avro() -> Iterator[Bar]:
     for row in ("read", "write"):
         for form in ("columns", "dicts"):
             yield Bar("avro", f"{row}/{form}/ratio/fastavro/us/median", "<=", 1, "no slower than fastavro alone")
 
 
-BARS: tuple[Bar, ...] = (*_beside_java(), *_transforms(), *_avro(), *_connectors(), *_spark(), *_pool())
+BARS: tuple[Bar, ...] = (*_beside_java(), *_transforms(), *_avro(), *_connectors(), *_spark(), *_pool(), *_latency())
 
 
 @dataclass(frozen=True)

@@ -97,6 +97,7 @@ PARTS = (
     Part("mirror", "bench.mirror", 8, 2),
     Part("spark", "bench.spark", 14, 3),
     Part("exactly_once", "bench.exactly_once", 6, 1),
+    Part("latency", "bench.latency", 10, 3),
     Part("rest", "bench.rest_latency", 3, 1.5),
     Part("pool", "bench.pool", 22, 6),
 )

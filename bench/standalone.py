@@ -91,13 +91,15 @@ def worker(
     connector: Mapping[str, str],
     settings: Mapping[str, str],
     plugins: Mapping[str, Sequence[Path]] | None = None,
+    also: Mapping[str, str] | None = None,
 ) -> Iterator[int]:
-    """A standalone worker with one connector; its process id.
+    """A standalone worker with one connector, or two; its process id.
 
     Args:
         side: `java` or `ours`.
         settings: of the worker, beside where it listens and keeps offsets.
         plugins: for Java, by name, the jars of each plug-in.
+        also: another connector.
 
     Raises:
         MeasurementFailed: it ended by itself.
@@ -120,10 +122,12 @@ def worker(
         command = [str(find_java().path), *JVM_OPTIONS, HEAP["source"], *main]
     else:
         command = [sys.executable, "-m", "connect.cli", "standalone"]
-    for name, values in (("worker.properties", settings), ("connector.properties", connector)):
+    files = {"worker.properties": settings, "connector.properties": connector}
+    files |= {} if also is None else {"also.properties": also}
+    for name, values in files.items():
         lines = (f"{key}={value}\n" for key, value in values.items())
         (folder / name).write_text("".join(lines), encoding="utf-8")
-    command += ["worker.properties", "connector.properties"]
+    command += list(files)
     with program(folder, command, folder, may_end=False) as pid:
         yield pid
 
