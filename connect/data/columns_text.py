@@ -1,26 +1,34 @@
-"""Java's text of structs and maps, a column at a time. The same as `connect.data.text`, only faster."""
+"""Java's text of structs, maps and lists, a column at a time. The same as `connect.data.text`, only faster."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from decimal import Decimal
 from functools import cache
 from importlib.util import find_spec
+from itertools import chain, islice
 from types import NoneType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
+from connect.data import logical, time_texts
 from connect.data.schema import Schema, Type
-from connect.data.text import java_double, java_text
+from connect.data.text import java_decimal, java_double, java_float32, java_text, with_exponent
+
+if TYPE_CHECKING:
+    from connect.data.field_column import FieldColumn
 
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 _WHOLE: Final = frozenset({Type.INT8, Type.INT16, Type.INT32, Type.INT64})
 
 #: Between these Java writes a double without an exponent, as Python and JSON do.
 _PLAIN_FROM, _PLAIN_TO = 1e-3, 1e7
+#: With more digits behind the point Java writes some decimals with an exponent.
+_PLAIN_SCALE: Final = 6
 
 
-def struct_texts(struct: Schema, columns: Sequence[Sequence[Any]]) -> list[str]:
+def struct_texts(struct: Schema, columns: Sequence[FieldColumn]) -> list[str]:
     """Each row as Java prints a `Struct`: null fields are left out, whatever their defaults.
 
     Args:
@@ -29,31 +37,181 @@ def struct_texts(struct: Schema, columns: Sequence[Sequence[Any]]) -> list[str]:
     """
     texts: list[Sequence[str]] = []
     between = [""]
-    for field, items in zip(struct.fields, columns, strict=True):
-        if None in items:
-            written = iter(_field_texts(field.schema, [item for item in items if item is not None]))
-            texts.append(["" if item is None else f",{field.name}={next(written)}" for item in items])
+    for field, column in zip(struct.fields, columns, strict=True):
+        present = column.present()
+        if present is not column:
+            written = iter(_present_texts(present))
+            texts.append([f",{field.name}={next(written)}" if there else "" for there in _there(column)])
         else:
-            texts.append(_field_texts(field.schema, items))
+            texts.append(_present_texts(column))
             between[-1] += f",{field.name}="
         between.append("")
+    if not columns:
+        return []
     if not between[0]:  # the first field may be missing, and the comma is another's
         return [f"Struct{{{text[1:]}}}" for text in _rows(between, texts)]
     between[0] = "Struct{" + between[0][1:]
-    between[-1] = "}"
+    between[-1] += "}"
     return _rows(between, texts)
 
 
-def map_texts(items: Sequence[Any]) -> list[str] | None:
-    """Each schemaless object as Java prints a `Map`; None where the rows differ in keys: print each alone."""
-    if not set(map(type, items)) <= {dict}:
-        return None
+def column_texts(column: FieldColumn) -> Sequence[str]:
+    """Each value of a declared schema as Java prints it, null as "null"."""
+    present = column.present()
+    if present is column:
+        return _present_texts(column)
+    written = iter(_present_texts(present))
+    return [next(written) if there else "null" for there in _there(column)]
+
+
+def _there(column: FieldColumn) -> list[bool]:
+    """Which values are not null."""
+    if column.is_arrow:
+        there: list[bool] = column.array.is_valid().to_pylist()
+        return there
+    return [item is not None for item in column.items]
+
+
+def _present_texts(column: FieldColumn) -> Sequence[str]:
+    """The texts of a column without nulls."""
+    schema = column.schema
+    if not column.is_arrow and not _fit(schema, column.items):
+        return [java_text(schema, item) for item in column.items]
+    if schema.name in _LOGICAL:
+        return _LOGICAL[schema.name](column)
+    match schema.type:
+        case Type.STRING:
+            return column.items
+        case Type.BOOLEAN:
+            return _boolean_texts(column.items)
+        case Type.FLOAT32 if column.is_arrow:
+            return _single_texts(column)
+        case Type.FLOAT64:
+            return double_texts(column.items)
+        case Type.STRUCT if schema.fields and len(column):
+            return struct_texts(schema, column.children())
+        case Type.ARRAY:
+            return _lists(*_texts_of_elements(column))
+        case Type.MAP if not column.is_arrow:
+            return _maps(schema, column.items)
+        case kind if kind in _WHOLE:
+            return _arrow_texts(column) if column.is_arrow else whole_texts(column.items)
+    return [java_text(schema, item) for item in column.items]
+
+
+#: The Python types of values that have the form of their schema; `java_text` goes by the value's type first.
+_PYTHON: Final[dict[Type, type]] = {
+    **dict.fromkeys(_WHOLE, int),
+    Type.FLOAT32: float,
+    Type.FLOAT64: float,
+    Type.BOOLEAN: bool,
+    Type.STRING: str,
+    Type.ARRAY: list,
+    Type.MAP: dict,
+    Type.STRUCT: dict,
+}
+
+
+def _fit(schema: Schema, items: Sequence[Any]) -> bool:
+    """Whether all values have the Python type of their schema."""
+    expected = logical.python_type(schema) or _PYTHON.get(schema.type)
+    return set(map(type, items)) <= {expected}
+
+
+def _timestamps(column: FieldColumn) -> Sequence[str]:
+    if column.is_arrow:
+        return time_texts.arrow_timestamp_texts(column.array)
+    return list(map(time_texts.moment_text, column.items))
+
+
+def _dates(column: FieldColumn) -> Sequence[str]:
+    if column.is_arrow:
+        return time_texts.arrow_date_texts(column.array)
+    return list(map(time_texts.moment_text, column.items))
+
+
+def _times(column: FieldColumn) -> Sequence[str]:
+    if column.is_arrow:
+        return time_texts.arrow_time_texts(column.array)
+    return list(map(time_texts.moment_text, column.items))
+
+
+def _decimals(column: FieldColumn) -> Sequence[str]:
+    if column.is_arrow and 0 <= logical.scale_of(column.schema) <= _PLAIN_SCALE:
+        return _arrow_texts(column)
+    return list(map(java_decimal, column.items))
+
+
+_LOGICAL: Final[dict[str | None, Callable[[FieldColumn], Sequence[str]]]] = {
+    logical.TIMESTAMP_NAME: _timestamps,
+    logical.DATE_NAME: _dates,
+    logical.TIME_NAME: _times,
+    logical.DECIMAL_NAME: _decimals,
+}
+
+
+# Lists and maps.
+
+
+def _texts_of_elements(column: FieldColumn) -> tuple[Sequence[int], Sequence[str]]:
+    lengths, elements = column.elements()
+    return lengths, column_texts(elements)
+
+
+def _lists(lengths: Iterable[int], elements: Sequence[str]) -> list[str]:
+    rest = iter(elements)
+    return [f"[{', '.join(islice(rest, length))}]" for length in lengths]
+
+
+def _maps(schema: Schema, items: Sequence[dict[Any, Any]]) -> list[str]:
+    keys, values = list(chain.from_iterable(items)), list(chain.from_iterable(map(dict.values, items)))
+    return _entries(items, texts(schema.key_schema, keys), texts(schema.value_schema, values))
+
+
+def _entries(items: Sequence[dict[Any, Any]], keys: Iterable[str], values: Iterable[str]) -> list[str]:
+    entries = iter([f"{key}={value}" for key, value in zip(keys, values, strict=True)])
+    return [f"{{{', '.join(islice(entries, len(item)))}}}" for item in items]
+
+
+def texts(schema: Schema | None, items: Sequence[Any]) -> Sequence[str]:
+    """Each value of one schema, or without one, as Java prints it, null as "null"."""
+    if schema is None:
+        return _schemaless(items)
+    from connect.data.field_column import FieldColumn
+
+    return column_texts(FieldColumn(schema, items if isinstance(items, list) else list(items)))
+
+
+# Without a schema.
+
+
+def _schemaless(items: Sequence[Any]) -> Sequence[str]:
+    kinds = set(map(type, items))
+    if len(kinds) == 1:
+        write = _WRITERS.get(kinds.pop())
+        return write(items) if write is not None else [java_text(None, item) for item in items]
+    parts: dict[type, Iterator[str]] = {
+        kind: iter(_schemaless([item for item in items if type(item) is kind])) for kind in kinds
+    }
+    return [next(parts[type(item)]) for item in items]
+
+
+def _map_texts(items: Sequence[dict[Any, Any]]) -> Sequence[str]:
+    """Each object as Java prints a `Map`."""
     names = tuple(items[0])
-    if not names or list(map(tuple, items)).count(names) != len(items):
-        return None
-    between = [f"{', ' if at else '{'}{java_text(None, name)}=" for at, name in enumerate(names)]
-    columns = zip(*map(dict.values, items), strict=True)
-    return _rows([*between, "}"], [_schemaless_texts(column) for column in columns])
+    if names and list(map(tuple, items)).count(names) == len(items):
+        between = [f"{', ' if at else '{'}{java_text(None, name)}=" for at, name in enumerate(names)]
+        columns = zip(*map(dict.values, items), strict=True)
+        return _rows([*between, "}"], [_schemaless(column) for column in columns])
+    keys, values = list(chain.from_iterable(items)), list(chain.from_iterable(map(dict.values, items)))
+    return _entries(items, _schemaless(keys), _schemaless(values))
+
+
+def _list_texts(items: Sequence[list[Any]]) -> Sequence[str]:
+    return _lists(map(len, items), _schemaless(list(chain.from_iterable(items))))
+
+
+# Joining.
 
 
 def _rows(between: Sequence[str], columns: Sequence[Sequence[str]]) -> list[str]:
@@ -73,40 +231,28 @@ def _joiner(columns: int) -> Callable[[Sequence[str], Iterable[tuple[str, ...]]]
     return joiner
 
 
-def _field_texts(schema: Schema, items: Sequence[Any]) -> Sequence[str]:
-    """The texts of a struct's field, none of them null."""
-    if schema.name is None:
-        if schema.type is Type.STRING:
-            return items
-        if schema.type in _WHOLE:
-            return whole_texts(items)
-        if schema.type is Type.BOOLEAN:
-            return _as_json(items)
-        if schema.type is Type.FLOAT64:
-            return double_texts(items)
-    return [java_text(schema, item) for item in items]
-
-
-def _schemaless_texts(items: Sequence[Any]) -> Sequence[str]:
-    kinds = set(map(type, items))
-    if len(kinds) == 1:
-        (kind,) = kinds
-        alike = map_texts(items) if kind is dict else None
-        if alike is not None:
-            return alike
-        write = _WRITERS.get(kind)
-        if write is not None:
-            return write(items)
-    return [java_text(None, item) for item in items]
+# Numbers.
 
 
 def double_texts(items: Sequence[float]) -> list[str]:
     """Each double as `java_double` writes it."""
-    if items and _PLAIN_FROM <= min(items) <= max(items) < _PLAIN_TO:
-        written = _as_json(items)
-        if "null" not in written:  # NaN, which passes for a bound
-            return written
-    return [repr(item) if _PLAIN_FROM <= item < _PLAIN_TO else java_double(item) for item in items]
+    if not items:
+        return []
+    written = _as_json(items)
+    if _PLAIN_FROM <= min(items) <= max(items) < _PLAIN_TO and "null" not in written:  # NaN passes for a bound
+        return written
+    return [
+        text
+        if _PLAIN_FROM <= item < _PLAIN_TO or -_PLAIN_TO < item <= -_PLAIN_FROM or item == 0
+        else with_exponent(text)
+        if _LEAST_NORMAL <= abs(item) <= _LARGEST
+        else java_double(item)
+        for item, text in zip(items, written, strict=True)
+    ]
+
+
+_LEAST_NORMAL: Final = 2.0**-1022
+_LARGEST: Final = float.fromhex("0x1.fffffffffffffp+1023")
 
 
 def _as_json(items: Sequence[Any]) -> list[str]:
@@ -117,6 +263,26 @@ def _as_json(items: Sequence[Any]) -> list[str]:
     if not items:
         return []
     return orjson.dumps(items if isinstance(items, list) else list(items)).decode()[1:-1].split(",")
+
+
+def _boolean_texts(items: Sequence[bool]) -> list[str]:
+    return ["true" if item else "false" for item in items]
+
+
+def _arrow_texts(column: FieldColumn) -> list[str]:
+    """What Arrow writes for each value."""
+    written: list[str] = column.array.cast("string").to_pylist()
+    return written
+
+
+def _single_texts(column: FieldColumn) -> list[str]:
+    """Each 32-bit float as `java_float32` writes it: Arrow finds the fewest digits, too."""
+    return [
+        (text if "." in text else f"{text}.0")
+        if _PLAIN_FROM <= item < _PLAIN_TO or -_PLAIN_TO < item <= -_PLAIN_FROM
+        else java_float32(item)
+        for item, text in zip(column.items, _arrow_texts(column), strict=True)
+    ]
 
 
 def whole_texts(items: Sequence[int]) -> list[str]:
@@ -133,7 +299,10 @@ def pyarrow_is_there() -> bool:
 _WRITERS: Final[dict[type, Callable[[Sequence[Any]], Sequence[str]]]] = {
     str: lambda items: items,
     int: whole_texts,
-    bool: _as_json,
+    bool: _boolean_texts,
     float: double_texts,
+    dict: _map_texts,
+    list: _list_texts,
+    Decimal: lambda items: list(map(java_decimal, items)),
     NoneType: lambda items: ["null"] * len(items),
 }

@@ -14,74 +14,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 from connect.data.column import Constant
 from connect.data.columns_text import pyarrow_is_there, struct_texts
+from connect.data.field_column import FieldColumn
 from connect.data.schema import Schema
 from connect.data.values import Values
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+__all__ = ["FieldColumn", "StructColumns", "concat_columns"]
+
 #: With fewer rows lists are faster, and a quiet connector need not load pyarrow.
 _WORTH_ARROW: Final = 100
-
-
-class FieldColumn:
-    """The values of one field, as a list, as an Arrow array, or as both once both were used.
-
-    Args:
-        schema: of the field.
-        items: Python values; the list is not copied.
-        array: an Arrow array of `arrow_type(schema)`.
-    """
-
-    __slots__ = ("_array", "_items", "schema")
-
-    def __init__(self, schema: Schema, items: list[Any] | None = None, array: pa.Array | None = None) -> None:
-        self.schema = schema
-        self._items = items
-        self._array = array
-
-    def __len__(self) -> int:
-        held: Any = self._array if self._items is None else self._items
-        return len(held)
-
-    @property
-    def is_arrow(self) -> bool:
-        """Whether the Arrow form exists already."""
-        return self._array is not None
-
-    @property
-    def items(self) -> list[Any]:
-        """The values as a list. Do not change it."""
-        if self._items is None:
-            from connect.data.arrow import to_python
-
-            self._items = to_python(self.schema, self._array)
-        return self._items
-
-    @property
-    def array(self) -> pa.Array:
-        """The values as an Arrow array of `arrow_type(schema)`. Raises `NoArrowForm`."""
-        if self._array is None:
-            from connect.data.arrow import from_python
-
-            self._array = from_python(self.schema, self.items)
-        return self._array
-
-    def take(self, rows: Sequence[int]) -> FieldColumn:
-        """The values at these rows, in this order."""
-        if self._items is not None:
-            items = self._items
-            return FieldColumn(self.schema, [items[row] for row in rows])
-        assert self._array is not None
-        import pyarrow as pa
-
-        return FieldColumn(self.schema, array=self._array.take(pa.array(rows, pa.int64())))
-
-    def between(self, start: int, stop: int) -> FieldColumn:
-        """The values from row `start` up to, not including, row `stop`."""
-        items = None if self._items is None else self._items[start:stop]
-        array = None if self._array is None else self._array.slice(start, stop - start)
-        return FieldColumn(self.schema, items, array)
 
 
 class StructColumns(Values):
@@ -152,7 +95,7 @@ class StructColumns(Values):
         return iter(self.to_list())
 
     def texts(self) -> list[str]:
-        return struct_texts(self.struct, [field.items for field in self.fields])
+        return struct_texts(self.struct, self.fields)
 
 
 def concat_columns(parts: Sequence[StructColumns]) -> StructColumns:

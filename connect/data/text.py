@@ -13,6 +13,7 @@ from decimal import Decimal
 from typing import Any
 
 from connect.data.schema import Schema, Type
+from connect.data.time_texts import moment_text
 
 
 def java_text(schema: Schema | None, value: Any) -> str:
@@ -43,7 +44,7 @@ def java_text(schema: Schema | None, value: Any) -> str:
     if isinstance(value, Decimal):
         return java_decimal(value)
     if isinstance(value, dt.datetime | dt.date | dt.time):
-        return _date_text(value)
+        return moment_text(value)
     if isinstance(value, bytes | bytearray | memoryview):
         # Java prints the array's identity ("[B@1b6d3586"), which says nothing; a ByteBuffer's is no better.
         # We say the size.
@@ -84,8 +85,13 @@ def java_double(value: float) -> str:
         text = f"{value:.1e}" if float(f"{value:.1e}") == value else text  # at least two digits: 4.9E-324
     if 1e-3 <= abs(value) < 1e7 or value == 0:
         return text
-    sign = "-" if value < 0 else ""
-    digits, _, exponent = text.lstrip("-").partition("e")
+    return with_exponent(text)
+
+
+def with_exponent(text: str) -> str:
+    """A number below a thousandth or from ten million on, as Python or JSON write it, with Java's exponent."""
+    sign = "-" if text[0] == "-" else ""
+    digits, _, exponent = text.removeprefix("-").partition("e")
     whole, _, fraction = digits.partition(".")
     if exponent:
         return f"{sign}{whole}.{fraction or '0'}E{int(exponent)}"
@@ -139,16 +145,3 @@ def _struct_text(schema: Schema, value: dict[str, Any]) -> str:
 def _map_text(schema: Schema | None, value: dict[Any, Any]) -> str:
     keys, values = (schema.key_schema, schema.value_schema) if schema is not None else (None, None)
     return "{" + ", ".join(f"{java_text(keys, k)}={java_text(values, v)}" for k, v in value.items()) + "}"
-
-
-def _date_text(value: dt.date | dt.time | dt.datetime) -> str:
-    if isinstance(value, dt.time):
-        value = dt.datetime.combine(dt.date(1970, 1, 1), value)
-    elif not isinstance(value, dt.datetime):
-        value = dt.datetime.combine(value, dt.time())
-    elif value.tzinfo is not None:
-        value = value.astimezone(dt.UTC)
-    days = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-    months = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-    # java.util.Date.toString: "EEE MMM dd HH:mm:ss zzz yyyy", whatever the locale.
-    return f"{days[value.weekday()]} {months[value.month - 1]} {value:%d %H:%M:%S} UTC {value.year}"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from connect.data.column import Column, Constant, column
-from connect.data.columns_text import map_texts
+from connect.data.columns_text import texts
 from connect.data.schema import OPTIONAL_BYTES, OPTIONAL_STRING, Schema
 from connect.data.text import java_text, utf8_text
 
@@ -125,11 +125,8 @@ class Values(Column[Any]):
             return [java_text(schema, value) for schema, value in zip(self.schemas, self, strict=True)]
         items = self.to_list()
         schema = self.schemas[0] if items else None
-        if schema is None and items:
-            alike = map_texts(items)
-            if alike is not None:
-                return alike
-        return [java_text(schema, value) for value in items]
+        written = texts(schema, items)
+        return written if isinstance(written, list) else list(written)
 
     def encoded_texts(self) -> list[bytes]:
         """The texts of the values in UTF-8."""
