@@ -91,31 +91,28 @@ def ahead(
 def order(flow: str, arrived: Sequence[int], places: Mapping[int, Place], *, once: bool) -> list[Problem]:
     """Records of a partition come in their order.
 
-    With at least once a stretch may come again, whole: whoever goes back goes on from there record by record.
+    With at least once any record may come again at any moment: by a task that begins further back, and late, from a
+    task that was cut off with records under way. What comes for the first time comes in its order all the same.
 
     Args:
         places: where each record was; others do not count.
         once: whether nothing may come again.
     """
-    following: dict[int, dict[int, int]] = {}
-    by_partition: dict[int, list[Place]] = defaultdict(list)
-    for place in places.values():
-        by_partition[place[0]].append(place)
-    for partition, found in by_partition.items():
-        offsets = sorted(offset for _, offset in found)
-        following[partition] = dict(itertools.pairwise([-1, *offsets]))
-    last: dict[int, int] = defaultdict(lambda: -1)
+    offsets: dict[int, list[int]] = defaultdict(list)
+    for partition, offset in places.values():
+        offsets[partition].append(offset)
+    following = {partition: dict(itertools.pairwise([-1, *sorted(found)])) for partition, found in offsets.items()}
+    highest: dict[int, int] = defaultdict(lambda: -1)
     for number in arrived:
         if number not in places:
             continue
         partition, offset = places[number]
-        before = last[partition]
-        wrong = offset <= before if once else offset > before and offset != following[partition].get(before, offset)
-        if wrong:
-            return [
-                Problem("order", flow, f"{number} (offset {offset}) after offset {before} of partition {partition}")
-            ]
-        last[partition] = offset
+        before = highest[partition]
+        if offset > before and (once or offset == following[partition][before]):
+            highest[partition] = offset
+        elif once or offset > before:
+            text = f"{number} (offset {offset}) after offset {before} of partition {partition}"
+            return [Problem("order", flow, text)]
     return []
 
 

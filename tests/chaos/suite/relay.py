@@ -110,8 +110,8 @@ class Relay:
         self._open |= ends
         try:
             await asyncio.gather(self._pass(reader, far_writer), self._pass(far_reader, writer))
-        except (OSError, asyncio.IncompleteReadError):
-            pass
+        except (OSError, asyncio.CancelledError):
+            pass  # it was cut, or the run is over
         finally:
             self._open -= ends
             for each in ends:
@@ -148,10 +148,13 @@ class Relay:
                 if writer.can_write_eof():
                     writer.write_eof()
                 return
-            writer.write(piece)
-            await writer.drain()
-            if self.weather.rate:
-                await asyncio.sleep(len(piece) / self.weather.rate)
+            while piece:
+                part = piece[: max(1, int(rate / 20))] if (rate := self.weather.rate) else piece
+                if rate:
+                    await asyncio.sleep(len(part) / rate)
+                writer.write(part)
+                await writer.drain()
+                piece = piece[len(part) :]
 
     def close(self) -> None:
         if self._server is not None:

@@ -147,5 +147,9 @@ def write(world: World, run: Run, folder: Path, command: str) -> None:
     if run.problems:
         for worker in world.pool.workers:
             (folder / f"worker-{worker.number + 1}.log").write_bytes(worker.log_file.read_bytes())
+        for name in {problem.flow for problem in run.problems} & set(world.flows):
+            flow = world.flows[name]
+            found = {"arrived": flow.arrived(), "places": flow.places(), "excused": sorted(flow.excused_lost)}
+            (folder / f"flow-{name}.json").write_text(json.dumps(found), encoding="utf-8")
         for notes in world.folder.glob("writes-*"):
             (folder / notes.name).write_bytes(notes.read_bytes())

@@ -51,9 +51,9 @@ class Run:
         """Strike until the time is over. Each kind comes once before any comes again."""
         world = self._world
         watching = [
-            self._every(LOOK_EVERY_S, self._look, "progress"),
             self._every(AUDIT_EVERY_S, self._audit_next(), "audit"),
             self._every(TELL_EVERY_S, lambda: world.say(self._progress()), "teller"),
+            *(self._every(LOOK_EVERY_S, self._look(name), f"progress {name}") for name in world.flows),
         ]
         self.sampler.start()
         end = world.timeline.now() + seconds
@@ -61,8 +61,7 @@ class Run:
             self._strike(self._draw())
             world.rest(self._chance.uniform(0, 3))
         self.sampler.finish()
-        for stop in watching[1:2]:
-            stop()
+        watching.pop(0)()
         self._drain()
         for stop in watching:
             stop()
@@ -116,13 +115,18 @@ class Run:
             self.under_way.remove(fault.kind)
         return event
 
-    def _look(self) -> None:
-        for name, flow in self._world.flows.items():
+    def _look(self, name: str) -> Callable[[], None]:
+        """What notes how far a flow is."""
+        flow = self._world.flows[name]
+
+        def look() -> None:
             try:
                 written, arrived = flow.progress()
             except Exception:  # the target is away
-                continue
+                return
             self._world.timeline.seen(name, written, arrived)
+
+        return look
 
     def _audit_next(self) -> Callable[[], None]:
         def turns() -> Iterator[str]:

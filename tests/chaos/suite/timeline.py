@@ -63,12 +63,13 @@ class Timeline:
 
     def standstill(self, flow: str) -> float:
         """The longest time in which records waited and none arrived, in seconds."""
-        longest, since, before = 0.0, None, -1
+        longest, since, before, waited = 0.0, 0.0, -1, False
         for at, written, arrived in list(self.progress[flow]):
-            if since is None or arrived > before or arrived >= written:
+            if waited:
+                longest = max(longest, at - since)
+            if arrived > before or arrived >= written:
                 since = at
-            longest = max(longest, at - since)
-            before = max(before, arrived)
+            before, waited = max(before, arrived), arrived < written
         return longest
 
     def as_json(self) -> dict[str, Any]:
