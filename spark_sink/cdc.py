@@ -1,22 +1,25 @@
 """Change events of Debezium as rows: each event becomes the row after it, or a deletion, with its position in the log.
 
 Written once for both engines: a step behind the transformations, over whole columns. A changed record has as its value
-the row's fields, the position, and a mark (`CHANGE`) that is "d" for a deletion, whose fields are null, and empty
-otherwise.
+the row's fields, the position and time of the change, and a mark (`CHANGE`) that is "d" for a deletion, whose fields
+are null, and empty otherwise.
 
 https://debezium.io/documentation/reference/stable/connectors/postgresql.html#postgresql-events
 """
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
 from connect.data.batch import SinkBatch
+from connect.data.logical import TIMESTAMP
 from connect.data.schema import OPTIONAL_STRING, STRING, Schema, Type
 from connect.data.struct_columns import FieldColumn, StructColumns
+from connect.data.times import EPOCH
 from connect.data.values import GroupedValues, Values
 from spark_sink.merge_keys import NONE
 from spark_sink.table_settings import TableOptions
@@ -25,6 +28,8 @@ from spark_sink.table_settings import TableOptions
 CHANGE: Final = "_connect_change"
 DELETED: Final = "d"
 
+_TIMESTAMP: Final = TIMESTAMP.as_optional()
+_MOST_MS: Final = 62_000_000_000_000  # what Python's datetime holds, before 1970 and behind it
 _LIVE: Final = frozenset("cru")
 _ROW_EVENTS: Final = _LIVE | {DELETED}
 #: Events about no row: a truncated table, a message in the log.
@@ -54,12 +59,16 @@ class ChangeEvents:
 
     Args:
         position: the column for an event's position in the source's log.
+        timestamp: the column for when the source made the change.
         key_fields: the fields of the row that make the key, in place of the record's; empty for the record's own.
         fails_on_truncate: whether a TRUNCATE is a problem; else it is left out.
     """
 
-    def __init__(self, position: str, key_fields: Sequence[str], *, fails_on_truncate: bool) -> None:
+    def __init__(
+        self, position: str, timestamp: str, key_fields: Sequence[str] = (), *, fails_on_truncate: bool = True
+    ) -> None:
         self._position = position
+        self._timestamp = timestamp
         self._key_fields = tuple(key_fields)
         self._fails_on_truncate = fails_on_truncate
         self._row_schema = lru_cache(maxsize=1000)(self._make_row_schema)
@@ -92,7 +101,9 @@ class ChangeEvents:
         if options.cdc_format == NONE:
             return None
         fields = () if options.pk_from_key else options.pk_fields
-        return cls(options.cdc_position, fields, fails_on_truncate=options.cdc_truncate == "fail")
+        return cls(
+            options.cdc_position, options.cdc_timestamp, fields, fails_on_truncate=options.cdc_truncate == "fail"
+        )
 
     # Events of a schema.
 
@@ -114,6 +125,7 @@ class ChangeEvents:
         columns = _flat(after)
         source = events.field("source").items if events.struct.field("source") else [None] * len(rows)
         columns.append(FieldColumn(OPTIONAL_STRING, [position(each) for each in source]))
+        columns.append(FieldColumn(_TIMESTAMP, [_moment(each) for each in source]))
         columns.append(FieldColumn(STRING, [DELETED if op == DELETED else "" for op in ops]))
         values = StructColumns(self._row_schema(after.schema), columns)
         if not self._key_fields:
@@ -133,7 +145,7 @@ class ChangeEvents:
 
     def _make_row_schema(self, after: Schema) -> Schema:
         fields = {field.name: field.schema.as_optional() for field in after.fields}
-        return Schema.struct({**fields, self._position: OPTIONAL_STRING, CHANGE: STRING})
+        return Schema.struct({**fields, self._position: OPTIONAL_STRING, self._timestamp: _TIMESTAMP, CHANGE: STRING})
 
     # Events without a schema, or of one that is not an envelope's.
 
@@ -148,7 +160,9 @@ class ChangeEvents:
             gone = ops[at] == DELETED
             row = (event.get("before") if gone else event.get("after")) or {}
             keys.append({name: row.get(name) for name in self._key_fields})
-            marks = {self._position: position(event.get("source")), CHANGE: DELETED if gone else ""}
+            source = event.get("source")
+            marks = {self._position: position(source), self._timestamp: _moment(source)}
+            marks[CHANGE] = DELETED if gone else ""
             values.append(marks if gone else {**row, **marks})
         return ([rows[at] for at in kept], Values(values), Values(keys)) if kept else None
 
@@ -187,6 +201,14 @@ def position(source: Any) -> str | None:
         return _padded(get("scn"))
     moment = _padded(get("ts_ms"))
     return f"{moment}:{_padded(get('ord') or 0)}" if moment else None  # MongoDB counts within a second
+
+
+def _moment(source: Any) -> dt.datetime | None:
+    """When the source made a change."""
+    moment = source.get("ts_ms") if isinstance(source, Mapping) else None
+    if not isinstance(moment, int) or abs(moment) > _MOST_MS:
+        return None
+    return EPOCH + dt.timedelta(milliseconds=moment)
 
 
 def deletions(batch: SinkBatch) -> tuple[SinkBatch, set[int]]:

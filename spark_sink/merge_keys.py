@@ -10,6 +10,10 @@ from connect import settings
 DEBEZIUM: Final = "debezium"
 NONE: Final = "none"
 
+#: Words of `delete.mode`.
+HARD: Final = "hard"
+SOFT: Final = "soft"
+
 MERGING: Final = "Merging"
 
 
@@ -45,6 +49,31 @@ class MergeOptions(settings.Options):
         "'2026-01-01', for example, so that older files are not read. It must be true for each key's row, or the "
         "record becomes a second row.",
     )
+    delete_mode = settings.String(
+        "delete.mode",
+        default=HARD,
+        group=MERGING,
+        validator=settings.one_of(HARD, SOFT),
+        doc="hard: a deletion removes its key's row. soft: the row stays as it was, and delete.column says that it is "
+        "deleted; a later record of the key makes it alive again, a late one does not (merge.sequence.by).",
+    )
+    delete_column = settings.String(
+        "delete.column",
+        default="_deleted",
+        importance="LOW",
+        group=MERGING,
+        validator=settings.non_empty,
+        doc="With delete.mode=soft: the column that says whether a row is deleted.",
+    )
+    delete_column_type = settings.String(
+        "delete.column.type",
+        default="boolean",
+        importance="LOW",
+        group=MERGING,
+        validator=settings.one_of("boolean", "timestamp"),
+        doc="boolean: true for a deleted row. timestamp: the timestamp of the record that deleted it, null for a row "
+        "that is alive.",
+    )
     cdc_format = settings.String(
         "cdc.format",
         default=NONE,
@@ -61,6 +90,14 @@ class MergeOptions(settings.Options):
         validator=settings.non_empty,
         doc="With cdc.format=debezium: the column that holds an event's position in its source's log, as a text that "
         "sorts as the log does. It is the sequence, unless merge.sequence.by says otherwise.",
+    )
+    cdc_timestamp = settings.String(
+        "cdc.timestamp.column",
+        default="_source_timestamp",
+        importance="LOW",
+        group=MERGING,
+        validator=settings.non_empty,
+        doc="With cdc.format=debezium: the column that holds when the source made the change (source.ts_ms).",
     )
     cdc_truncate = settings.String(
         "cdc.truncate",

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from connect.errors import ConnectError
 from spark_sink.delta.modes import Offsets, quoted
-from spark_sink.delta.newest import newest
+from spark_sink.delta.newest import Batch
 from spark_sink.delta.table import Table
 from spark_sink.merge_rules import is_not_older, missing_sequence
 
@@ -41,6 +41,17 @@ class Merge:
             raise ConnectError(missing_sequence(table.uri, missing[0]))
         return Merge(self.keys, [spelled[name.casefold()] for name in self.sequence], self.condition)
 
+    @property
+    def on(self) -> str:
+        """The condition under which a row of the table is the record's."""
+        same = " AND ".join(f"t.{quoted(name)} = s.{quoted(name)}" for name in self.keys)
+        return f"{same} AND ({self.condition})" if self.condition else same
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """The expressions of the row's sequence and the record's."""
+        return [(f"t.{quoted(name)}", f"s.{quoted(name)}") for name in self.sequence]
+
 
 def upsert(
     table: Table, rows: pa.Table, origins: pa.Table, how: Merge, columns: frozenset[str] | None, offsets: Offsets
@@ -61,18 +72,15 @@ def upsert(
         ConnectError: the table lacks a column. Else as `Table.commit`.
     """
     how = how.spelled_as(table)
-    chosen, cleared = newest(rows, origins, how.keys, how.sequence)
+    chosen, cleared = Batch(rows, origins, how.keys, how.sequence).newest()
     rows, deleted = rows.take(chosen), origins.column("deleted").take(chosen)
     source, marks = rows, {}
     for what, mask in (("deleted", deleted), ("cleared", cleared)):
         if pc.any(mask).as_py():
-            name = _free_name(source, what)
+            name = free_name(source, what)
             source = source.append_column(name, mask)
             marks[what] = f"s.{quoted(name)}"
-    same = " AND ".join(f"t.{quoted(name)} = s.{quoted(name)}" for name in how.keys)
-    if how.condition:
-        same += f" AND ({how.condition})"
-    newer = is_not_older([quoted(name) for name in how.sequence]) if how.sequence else None
+    newer = is_not_older(how.pairs) if how.sequence else None
     if newer and "cleared" in marks:
         newer = f"({marks['cleared']} OR {newer})"
     alive = f"NOT {marks['deleted']}" if "deleted" in marks else None
@@ -80,9 +88,7 @@ def upsert(
     changed = {quoted(n): f"s.{quoted(n)}" for n in rows.column_names if columns is None or n in columns}
 
     def merge(delta: Any, properties: Any) -> None:
-        merger = delta.merge(
-            source, same, source_alias="s", target_alias="t", streamed_exec=False, commit_properties=properties
-        )
+        merger = started(delta, source, how.on, properties)
         if "deleted" in marks:
             merger = merger.when_matched_delete(_all(marks["deleted"], newer))
         merger.when_matched_update(changed, _all(alive, newer)).when_not_matched_insert(cells, alive).execute()
@@ -90,12 +96,20 @@ def upsert(
     table.commit(merge, offsets)
 
 
+def started(delta: Any, source: pa.Table, on: str, properties: Any) -> Any:
+    """A merge of a source s into a table t, to say what is done with which rows."""
+    return delta.merge(
+        source, on, source_alias="s", target_alias="t", streamed_exec=False, commit_properties=properties
+    )
+
+
 def _all(*conditions: str | None) -> str | None:
     """A condition that is true where all are; None for no condition."""
     return " AND ".join(condition for condition in conditions if condition) or None
 
 
-def _free_name(rows: pa.Table, name: str) -> str:
+def free_name(rows: pa.Table, name: str) -> str:
+    """A name that no column has."""
     while name in rows.column_names:
         name += "_"
     return name

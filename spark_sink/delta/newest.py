@@ -27,36 +27,97 @@ class Newest(NamedTuple):
     cleared: pa.Array
 
 
-def newest(rows: pa.Table, origins: pa.Table, keys: Sequence[str], sequence: Sequence[str] = ()) -> Newest:
-    """Choose the newest row of each key.
+class KeyChanges(NamedTuple):
+    """What a batch says of each key.
 
-    The largest sequence wins. Where sequences are equal, the last row of a partition of a topic does, and between
-    partitions that with the latest timestamp. A deletion that has no sequence outdates all rows before it in its
-    partition.
+    Attributes:
+        keys: the columns of the keys, a row for each.
+        live: the number of the newest row that is not a deletion; null where there is none.
+        newest: the number of the newest row or deletion with a sequence; null where there is none.
+        unordered: the number of the last deletion without a sequence; null where there is none.
+    """
+
+    keys: pa.Table
+    live: pa.Array
+    newest: pa.Array
+    unordered: pa.Array
+
+
+class Batch:
+    """A batch's rows in their order.
+
+    The largest sequence is the newest. Where sequences are equal, the last row of a partition of a topic is, and
+    between partitions that with the latest timestamp.
 
     Args:
-        rows: of a batch.
+        rows: with their columns.
         origins: where they come from, see `Part`.
         keys: the columns that make the key.
         sequence: the columns that say which of two rows is newer; empty for the order in Kafka.
     """
-    numbered = rows.select(list(keys))
-    for name in (*_PLACE, _TIME):
-        numbered = numbered.append_column(name, origins.column(name[1:]))
-    order: list[str] = []
-    for number, column in enumerate(sequence):
-        order += [f"\0there{number}", f"\0{number}"]  # a missing value is smaller than any other
-        numbered = numbered.append_column(order[-2], pc.is_valid(rows.column(column)))
-        numbered = numbered.append_column(order[-1], rows.column(column))
-    numbered = numbered.append_column(_ROW, pa.array(range(len(rows)), pa.int64()))
-    numbered, barriers = _behind_barriers(numbered, origins.column("deleted"), keys, order[1:2])
-    last = _best(numbered, [*keys, *_PLACE], [*order, _ROW])
-    if len(origins.group_by(["topic", "partition"]).aggregate([])) > 1:
-        times = numbered.column(_TIME).fill_null(_NEVER)
-        numbered = numbered.set_column(numbered.column_names.index(_TIME), _TIME, times)
-        last = _best(numbered.filter(pc.is_in(numbered.column(_ROW), last)), keys, [*order, _TIME, _ROW])
-    last = last.sort()
-    return Newest(last, pc.is_in(last, barriers))
+
+    def __init__(self, rows: pa.Table, origins: pa.Table, keys: Sequence[str], sequence: Sequence[str] = ()) -> None:
+        self._keys = list(keys)
+        self._deleted = origins.column("deleted")
+        self._several = len(origins.group_by(["topic", "partition"]).aggregate([])) > 1
+        numbered = rows.select(self._keys)
+        for name in _PLACE:
+            numbered = numbered.append_column(name, origins.column(name[1:]))
+        self._order: list[str] = []
+        for number, column in enumerate(sequence):
+            self._order += [f"\0there{number}", f"\0{number}"]  # a missing value is smaller than any other
+            numbered = numbered.append_column(self._order[-2], pc.is_valid(rows.column(column)))
+            numbered = numbered.append_column(self._order[-1], rows.column(column))
+        if self._several:
+            numbered = numbered.append_column(_TIME, origins.column("timestamp").fill_null(_NEVER))
+        self._rows = numbered.append_column(_ROW, pa.array(range(len(rows)), pa.int64()))
+        # A deletion that does not have what the sequence begins with has no place in it.
+        self._unordered = None
+        if sequence:
+            self._unordered = pc.and_(self._deleted, pc.is_null(rows.column(sequence[0])))
+
+    def newest(self) -> Newest:
+        """The newest row of each key. A deletion without a sequence outdates all rows before it in its partition."""
+        rows, barriers = self._behind_barriers()
+        last = self._newest(rows).sort()
+        return Newest(last, pc.is_in(last, barriers))
+
+    def by_key(self) -> KeyChanges:
+        """What is said of each key."""
+        ordered = self._rows if self._unordered is None else self._rows.filter(pc.invert(self._unordered))
+        found = {"live": self._newest(self._rows.filter(pc.invert(self._deleted))), "newest": self._newest(ordered)}
+        if self._unordered is not None:
+            last = self._rows.filter(self._unordered).group_by(self._keys).aggregate([(_ROW, "max")])
+            found["unordered"] = last.column(f"{_ROW}_max").combine_chunks()
+        else:
+            found["unordered"] = pa.array([], pa.int64())
+        table = self._rows.group_by(self._keys).aggregate([])
+        for name, numbers in found.items():
+            mine = self._rows.select(self._keys).take(numbers).append_column(name, numbers)
+            table = table.join(mine, self._keys, join_type="left outer")
+        return KeyChanges(table.select(self._keys), *(table.column(name).combine_chunks() for name in found))
+
+    def _newest(self, rows: pa.Table) -> pa.Array:
+        """The number of each key's newest row."""
+        last = _best(rows, [*self._keys, *_PLACE], [*self._order, _ROW])
+        if self._several:
+            some = rows.filter(pc.is_in(rows.column(_ROW), last))
+            last = _best(some, self._keys, [*self._order, _TIME, _ROW])
+        return last
+
+    def _behind_barriers(self) -> tuple[pa.Table, pa.Array]:
+        """The rows without those that a deletion without a sequence outdates, and the numbers of those behind one."""
+        rows = self._rows
+        if self._unordered is None or not pc.any(self._unordered).as_py():
+            return rows, pa.array([], pa.int64())
+        groups = [*self._keys, *_PLACE]
+        barriers = rows.filter(self._unordered).group_by(groups).aggregate([(_ROW, "max")])
+        rows = rows.join(barriers.rename_columns([*groups, _BARRIER]), groups, join_type="left outer").sort_by(_ROW)
+        barrier = rows.column(_BARRIER)
+        reached = pc.greater_equal(rows.column(_ROW), pc.fill_null(barrier, _NEVER))
+        rows = rows.filter(pc.or_(pc.is_null(barrier), reached))
+        behind = rows.filter(pc.is_valid(rows.column(_BARRIER))).column(_ROW).combine_chunks()
+        return rows.drop_columns([_BARRIER]), behind
 
 
 def _best(rows: pa.Table, groups: Sequence[str], order: Sequence[str]) -> pa.Array:
@@ -66,22 +127,3 @@ def _best(rows: pa.Table, groups: Sequence[str], order: Sequence[str]) -> pa.Arr
     rows = rows.append_column(_RANK, pa.array(range(len(rows)), pa.int64()))
     best = rows.group_by(list(groups)).aggregate([(_RANK, "max")]).column(f"{_RANK}_max")
     return rows.column(_ROW).take(best).combine_chunks()
-
-
-def _behind_barriers(
-    rows: pa.Table, deleted: pa.ChunkedArray, keys: Sequence[str], sequence: Sequence[str]
-) -> tuple[pa.Table, pa.Array]:
-    """The rows without those that a deletion without a sequence outdates, and the numbers of those behind one."""
-    nothing = pa.array([], pa.int64())
-    if not sequence:
-        return rows, nothing
-    unordered = rows.filter(pc.and_(deleted, pc.is_null(rows.column(sequence[0]))))
-    if not len(unordered):
-        return rows, nothing
-    groups = [*keys, *_PLACE]
-    barriers = unordered.group_by(groups).aggregate([(_ROW, "max")]).rename_columns([*groups, _BARRIER])
-    rows = rows.join(barriers, groups, join_type="left outer").sort_by(_ROW)
-    barrier = rows.column(_BARRIER)
-    rows = rows.filter(pc.or_(pc.is_null(barrier), pc.greater_equal(rows.column(_ROW), pc.fill_null(barrier, _NEVER))))
-    behind = rows.filter(pc.is_valid(rows.column(_BARRIER))).column(_ROW).combine_chunks()
-    return rows.drop_columns([_BARRIER]), behind

@@ -17,9 +17,12 @@ from connect.errors import ConnectError, SchemaError
 from spark_sink.delta.columns import MoreColumns, metadata_types
 from spark_sink.delta.merge import Merge, upsert
 from spark_sink.delta.modes import append, overwrite
+from spark_sink.delta.own_columns import own_columns
 from spark_sink.delta.shape import Shape
+from spark_sink.delta.soft import soft_upsert
 from spark_sink.delta.table import TRIES, Conflict, Table, given_up
 from spark_sink.delta.waiting import Part, Waiting, joined
+from spark_sink.merge_keys import SOFT
 from spark_sink.table_rules import is_one_table
 from spark_sink.table_settings import OVERWRITE, UPSERT, TableOptions
 
@@ -169,7 +172,11 @@ class Writer:
             theirs = [part.columns for part in parts]
             columns = None if None in theirs else frozenset().union(*(each or () for each in theirs))
             how = Merge(self._keys, self._options.sequence, self._options.merge_condition)
-            upsert(self.table, rows, partitions, how, columns, offsets)
+            if self._options.delete_mode == SOFT and self._options.deletes:
+                deleted = self._options.delete_column, self._options.delete_column_type == "timestamp"
+                soft_upsert(self.table, rows, partitions, how, columns, deleted, offsets)
+            else:
+                upsert(self.table, rows, partitions, how, columns, offsets)
         elif self._options.mode == OVERWRITE:
             overwrite(self.table, rows, self._options.replace_where, offsets)
         else:
@@ -201,6 +208,7 @@ class Writer:
     def _create(self, shape: Shape) -> None:
         assert shape.schema is not None, "rows wait, so their columns are known"
         columns = table_schema(shape.schema)
+        columns = pa.schema([*columns, *self._own()])
         if missing := [name for name in self._options.partition_by if name not in columns.names]:
             raise ConnectError(
                 f'Table {self.table.uri} is to be partitioned by "{missing[0]}", and the first records have no such '
@@ -209,9 +217,18 @@ class Writer:
         self.table.create(columns, self._options.partition_by, self._options.properties)
         self._current()
 
+    def _own(self) -> list[pa.Field]:
+        """The columns that no record brings, as far as the table lacks them."""
+        known = {name.casefold() for name in self.table.columns.names} if self.table.exists else set()
+        found = own_columns(self._options)
+        return [field for field in found if field.name.casefold() not in known]
+
     def _grow(self, shape: Shape, offsets: Mapping[TopicPartition, int]) -> None:
         """Add the new columns of the waiting rows to the table. They stay, whatever happens to the rows."""
         assert shape.schema is not None
+        own = self._own()
+        if own:
+            self.table.add_columns(pa.schema(own), offsets)
         has = schema_of_table(self.table.columns)
         if has == shape.schema:
             return

@@ -7,7 +7,7 @@ from typing import Final
 
 from connect.data.evolution_policy import EvolutionPolicy
 from connect.errors import ConfigError
-from spark_sink.merge_keys import NONE
+from spark_sink.merge_keys import NONE, SOFT
 from spark_sink.table_settings import (
     APPEND,
     CONSOLE,
@@ -97,6 +97,7 @@ def _merging(options: TableKeys) -> Iterator[Problem]:
         for key in ("cdc.position.column", "cdc.truncate"):
             if options.config.raw.get(key) is not None:
                 yield key, "needs cdc.format=debezium."
+    yield from _deleting(options)
     columns = {column.lower() for _, column in options.metadata}
     keys = {name.lower() for name in options.pk_fields}
     for name in options.sequence:
@@ -108,6 +109,21 @@ def _merging(options: TableKeys) -> Iterator[Problem]:
             )
         if name.lower() in keys:
             yield "merge.sequence.by", f'"{name}" is part of the key, and so the same in all records of a key.'
+
+
+def _deleting(options: TableKeys) -> Iterator[Problem]:
+    soft, raw = options.delete_mode == SOFT, options.config.raw
+    if soft and options.mode != UPSERT:
+        yield "delete.mode", f"soft needs mode=upsert: with mode={options.mode} no row is deleted."
+    elif soft and not options.delete_enabled:
+        yield "delete.mode", "soft contradicts delete.enabled=false, which leaves deletions out."
+    elif soft and not options.pk_from_key and options.cdc_format == NONE:
+        yield "delete.mode", "soft needs pk.mode=record_key: a record without a value has no fields that name a row."
+    elif soft and FIELD in (options.written_table or ""):
+        yield "delete.mode", "soft excludes ${field} in table: a record without a value has no field that names it."
+    for key in ("delete.column", "delete.column.type"):
+        if raw.get(key) is not None and not soft:
+            yield key, "needs delete.mode=soft."
 
 
 def _layout(options: TableKeys) -> Iterator[Problem]:

@@ -15,7 +15,7 @@ So the effect of a record depends on no other record, and not on when the query 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -109,7 +109,18 @@ class Rows:
             if name.lower() in names:
                 raise ConfigError("metadata.columns", f'"{name}" is a field of the records. Write {what}:another_name.')
             columns.append(self._metadata(what, name))
-        return columns
+        return columns + self._own(names)
+
+    def _own(self, names: Container[str]) -> list[Incoming]:
+        """The columns that the sink adds by itself."""
+        settings = self.settings
+        if (name := settings.delete_column) is None:
+            return []
+        if name.lower() in names:
+            raise ConfigError("delete.column", f'"{name}" is a field of the records. Write another name.')
+        if settings.delete_time:
+            return [Incoming(name, "timestamp", f"IF({self.deleted()}, _timestamp, NULL)")]
+        return [Incoming(name, "boolean", self.deleted())]
 
     def refusals(self) -> list[Refusal]:
         """Why a row is not one of its table, whatever its columns are."""

@@ -10,7 +10,7 @@ from typing import Final
 
 from connect.data.evolution_policy import EvolutionPolicy
 from connect.errors import ConfigError
-from spark_sink.merge_keys import NONE
+from spark_sink.merge_keys import NONE, SOFT
 from spark_sink.sink.checks import problems
 from spark_sink.table_rules import is_one_table
 from spark_sink.table_settings import (
@@ -43,6 +43,8 @@ class TableSettings:
         sequence: for "upsert": the columns that say which record of a key is newer; empty for the order in Kafka.
         merge_condition: for "upsert": a further condition of the merge; None for none.
         replace_where: for "overwrite": a condition; None for the partitions of the records.
+        delete_column: that says that a row is deleted, where deleted rows stay; None where they do not.
+        delete_time: whether it holds the time of the deletion.
         events: whether records are change events: see `spark_sink.cdc`.
         metadata: what becomes a column beside the value's fields (a key of `METADATA`), and the column's name.
         policy: how tables may be changed.
@@ -66,6 +68,8 @@ class TableSettings:
     sequence: tuple[str, ...] = ()
     merge_condition: str | None = None
     replace_where: str | None = None
+    delete_column: str | None = None
+    delete_time: bool = False
     events: bool = False
     metadata: tuple[tuple[str, str], ...] = ()
     policy: EvolutionPolicy = field(default_factory=EvolutionPolicy)
@@ -106,6 +110,8 @@ class TableSettings:
             sequence=options.sequence,
             merge_condition=options.merge_condition,
             replace_where=options.replace_where,
+            delete_column=options.delete_column if options.deletes and options.delete_mode == SOFT else None,
+            delete_time=options.delete_column_type == "timestamp",
             events=options.cdc_format != NONE,
             metadata=options.metadata,
             policy=options.policy,

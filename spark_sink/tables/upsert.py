@@ -19,13 +19,13 @@ from spark_sink.tables.settings import TableSettings
 from spark_sink.tables.table import Table
 from spark_sink.tables.types import literal, quoted
 
-_DELETED: Final = "_connect_deleted"
-_WHOLE: Final = "_connect_whole"
-_LACKS: Final = "_connect_lacks"
-_OFFSET: Final = "_connect_offset"
-_TIME: Final = "_connect_time"
-_PLACE: Final = "_connect_place"
-_ORIGIN: Final = (_OFFSET, _PLACE, _TIME)
+DELETED: Final = "_connect_deleted"
+WHOLE: Final = "_connect_whole"
+LACKS: Final = "_connect_lacks"
+OFFSET: Final = "_connect_offset"
+TIME: Final = "_connect_time"
+PLACE: Final = "_connect_place"
+_ORIGIN: Final = (OFFSET, PLACE, TIME)
 _BARRIER: Final = "_connect_barrier"
 _CLEARED: Final = "_connect_cleared"
 _RANK: Final = "_connect_rank"
@@ -66,6 +66,15 @@ class Merge:
             settings.merge_condition,
         )
 
+    def on(self, where: str | None) -> str:
+        """The condition under which a row of the table is the record's.
+
+        Args:
+            where: a condition that is true for all rows of the table that may match; None without one.
+        """
+        same = " AND ".join(f"t.{quoted(name)} = s.{quoted(name)}" for name in self.keys)
+        return same + "".join(f" AND ({condition})" for condition in (where, self.condition) if condition)
+
     @property
     def cleared(self) -> bool:
         """Whether rows may be deletions without a sequence, which outdate all rows before them."""
@@ -81,41 +90,61 @@ def source(rows: Any, fitted: Fitted, how: Merge, deleted: str) -> Any:
         how: see `Merge`.
         deleted: a condition: the row deletes.
     """
-    key = ", ".join(map(quoted, how.keys))
+    rows, names = prepared(rows, fitted, how, deleted)
+    columns = [*map(quoted, names)]
+    whole, lacks, cleared = WHOLE, LACKS, "false"
+    if how.cleared:
+        key = ", ".join(map(quoted, how.keys))
+        barrier = f"max(IF({DELETED} AND {quoted(how.sequence[0])} IS NULL, {OFFSET}, NULL))"
+        rows = rows.selectExpr("*", f"{barrier} OVER (PARTITION BY {key}, {PLACE}) AS {_BARRIER}")
+        rows = rows.where(f"{_BARRIER} IS NULL OR {OFFSET} >= {_BARRIER}")
+        cleared = f"{_BARRIER} IS NOT NULL"
+        whole, lacks = f"{WHOLE} OR {cleared}", f"IF({cleared}, NULL, {LACKS})"
+    marks = [WHOLE, LACKS, _CLEARED, DELETED]
+    rows = rows.selectExpr(
+        *columns, f"{whole} AS {WHOLE}", f"{lacks} AS {LACKS}", f"{cleared} AS {_CLEARED}", DELETED, *_ORIGIN
+    )
+    return ranked(rows, [*columns, *marks], how).selectExpr(*columns, *marks)
+
+
+def prepared(rows: Any, fitted: Fitted, how: Merge, deleted: str) -> tuple[Any, list[str]]:
+    """Rows as the table's columns, with our own marks and where they come from; and the names of the former.
+
+    Arguments as in `source`. One shuffle serves all windows over a key.
+    """
     there = "_whole" in rows.columns
     absent = [name for name in how.sequence if name not in fitted.columns]
     rows = rows.selectExpr(
         *fitted.select,
         *(f"CAST(NULL AS string) AS {quoted(name)}" for name in absent),
-        f"{'_whole' if there else 'false'} AS {_WHOLE}",
-        f"{'_lacks' if there else 'CAST(NULL AS array<string>)'} AS {_LACKS}",
-        f"{deleted} AS {_DELETED}",
-        f"_origin.offset AS {_OFFSET}",
-        f"struct(_origin.topic, _origin.partition) AS {_PLACE}",
-        f"_timestamp AS {_TIME}",
+        f"{'_whole' if there else 'false'} AS {WHOLE}",
+        f"{'_lacks' if there else 'CAST(NULL AS array<string>)'} AS {LACKS}",
+        f"{deleted} AS {DELETED}",
+        f"_origin.offset AS {OFFSET}",
+        f"struct(_origin.topic, _origin.partition) AS {PLACE}",
+        f"_timestamp AS {TIME}",
     )
-    # One shuffle serves all windows.
-    rows = rows.repartition(*map(quoted, how.keys))
-    columns = [*map(quoted, (*fitted.columns, *absent))]
-    whole, lacks, cleared = _WHOLE, _LACKS, "false"
-    if how.cleared:
-        barrier = f"max(IF({_DELETED} AND {quoted(how.sequence[0])} IS NULL, {_OFFSET}, NULL))"
-        rows = rows.selectExpr("*", f"{barrier} OVER (PARTITION BY {key}, {_PLACE}) AS {_BARRIER}")
-        rows = rows.where(f"{_BARRIER} IS NULL OR {_OFFSET} >= {_BARRIER}")
-        cleared = f"{_BARRIER} IS NOT NULL"
-        whole, lacks = f"{_WHOLE} OR {cleared}", f"IF({cleared}, NULL, {_LACKS})"
-    marks = [_WHOLE, _LACKS, _CLEARED, _DELETED]
-    rows = rows.selectExpr(
-        *columns, f"{whole} AS {_WHOLE}", f"{lacks} AS {_LACKS}", f"{cleared} AS {_CLEARED}", *marks[3:], *_ORIGIN
-    )
+    return rows.repartition(*map(quoted, how.keys)), [*fitted.columns, *absent]
+
+
+def ranked(rows: Any, columns: Sequence[str], how: Merge, kinds: Sequence[str] = ()) -> Any:
+    """The newest row of each key: within a partition of a topic, then among those.
+
+    Args:
+        rows: see `prepared`.
+        columns: to keep, beside where rows come from.
+        how: see `Merge`.
+        kinds: further columns beside the key, of whose values each has a newest row.
+    """
+    key = ", ".join([*map(quoted, how.keys), *kinds])
     first = "".join(f"{quoted(name)} DESC NULLS LAST, " for name in how.sequence)
     for inside, newest in (
-        (f"{key}, {_PLACE}", f"{first}{_OFFSET} DESC"),
-        (key, f"{first}{_TIME} DESC NULLS LAST, {_OFFSET} DESC, {_PLACE} DESC"),
+        (f"{key}, {PLACE}", f"{first}{OFFSET} DESC"),
+        (key, f"{first}{TIME} DESC NULLS LAST, {OFFSET} DESC, {PLACE} DESC"),
     ):
         rank = f"row_number() OVER (PARTITION BY {inside} ORDER BY {newest}) AS {_RANK}"
-        rows = rows.selectExpr(*columns, *marks, *_ORIGIN, rank).where(f"{_RANK} = 1")
-    return rows.selectExpr(*columns, *marks)
+        rows = rows.selectExpr(*columns, *_ORIGIN, rank).where(f"{_RANK} = 1")
+    return rows
 
 
 def statement(table: Table, view: str, fitted: Fitted, how: Merge, where: str | None) -> str:
@@ -124,29 +153,28 @@ def statement(table: Table, view: str, fitted: Fitted, how: Merge, where: str | 
     Args:
         where: a condition that is true for all rows of the table that may match; None without one.
     """
-    on = " AND ".join(f"t.{quoted(name)} = s.{quoted(name)}" for name in how.keys)
-    on += "".join(f" AND ({condition})" for condition in (where, how.condition) if condition)
-    changes = [_change(name) for name in fitted.columns if name not in how.keys]
-    changes += [f"t.{quoted(name)} = IF(s.{_WHOLE}, NULL, t.{quoted(name)})" for name in fitted.others]
+    changes = [f"t.{quoted(name)} = {changed(name)}" for name in fitted.columns if name not in how.keys]
+    changes += [f"t.{quoted(name)} = IF(s.{WHOLE}, NULL, t.{quoted(name)})" for name in fitted.others]
     names = [quoted(name) for name in fitted.columns]
     newer = ""
     if how.sequence:
-        newer = f" AND (s.{_CLEARED} OR {is_not_older([quoted(name) for name in how.sequence])})"
-    parts = [f"MERGE INTO {table.sql} AS t USING {quoted(view)} AS s ON {on}"]
+        newer = f" AND (s.{_CLEARED} OR {is_not_older([(f't.{quoted(n)}', f's.{quoted(n)}') for n in how.sequence])})"
+    parts = [f"MERGE INTO {table.sql} AS t USING {quoted(view)} AS s ON {how.on(where)}"]
     if how.deletes:
-        parts.append(f"WHEN MATCHED AND s.{_DELETED}{newer} THEN DELETE")
+        parts.append(f"WHEN MATCHED AND s.{DELETED}{newer} THEN DELETE")
     if changes:
-        parts.append(f"WHEN MATCHED AND NOT s.{_DELETED}{newer} THEN UPDATE SET {', '.join(changes)}")
+        parts.append(f"WHEN MATCHED AND NOT s.{DELETED}{newer} THEN UPDATE SET {', '.join(changes)}")
     parts.append(
-        f"WHEN NOT MATCHED AND NOT s.{_DELETED} THEN INSERT ({', '.join(names)}) "
+        f"WHEN NOT MATCHED AND NOT s.{DELETED} THEN INSERT ({', '.join(names)}) "
         f"VALUES ({', '.join(f's.{name}' for name in names)})"
     )
     return " ".join(parts)
 
 
-def _change(name: str) -> str:
+def changed(name: str) -> str:
+    """The expression for a column of a row that is changed: it stays where the record's schema does not have it."""
     column = quoted(name)
-    return f"t.{column} = IF(array_contains(s.{_LACKS}, {literal(name.lower())}), t.{column}, s.{column})"
+    return f"IF(array_contains(s.{LACKS}, {literal(name.lower())}), t.{column}, s.{column})"
 
 
 def merge(rows: Any, view: str, merging: str, app_id: str, version: int) -> None:

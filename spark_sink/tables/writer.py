@@ -16,7 +16,7 @@ from typing import Any, Final
 from connect.errors import ConfigError, ConnectError, RetriableError, SchemaError
 from spark_sink.table_rules import table_for
 from spark_sink.table_settings import CONSOLE, DELTA, OVERWRITE, UPSERT
-from spark_sink.tables import dead_letters, upsert
+from spark_sink.tables import dead_letters, soft, upsert
 from spark_sink.tables.files import write_files
 from spark_sink.tables.fitting import Fitted, fit, new_columns
 from spark_sink.tables.maintenance import Maintenance
@@ -143,15 +143,28 @@ class TableWriter:
         if self.settings.mode == UPSERT:
             known = self._known[table.name]
             how = upsert.Merge.of(table, fitted, rows.key_columns(), self.settings)
-            newest = upsert.source(good, fitted, how, rows.deleted())
+            newest, merging = self._merging(good, rows, table, fitted, how)
             view = f"connect_upsert_{uuid.uuid4().hex}"  # over Spark Connect, threads share a session
             with pruned(newest, how.keys, known.types, known.layout) as where:
-                merging = upsert.statement(table, view, fitted, how, where)
-                upsert.merge(newest, view, merging, self.app_id, batch_id)
+                upsert.merge(newest, view, merging(view, where), self.app_id, batch_id)
         elif self.settings.mode == OVERWRITE:
             table.overwrite(good.selectExpr(*fitted.select), options, self.settings.replace_where)
         else:
             table.append(good.selectExpr(*fitted.select), options)
+
+    def _merging(
+        self, good: Any, rows: Rows, table: Table, fitted: Fitted, how: upsert.Merge
+    ) -> tuple[Any, Callable[[str, str | None], str]]:
+        """What is merged, and what makes the statement that merges it, given a view of it and a condition."""
+        settings = self.settings
+        if (named := settings.delete_column) is None:
+            found = upsert.source(good, fitted, how, rows.deleted())
+            return found, lambda view, where: upsert.statement(table, view, fitted, how, where)
+        column = next(name for name in fitted.columns if name.lower() == named.lower())
+        found = soft.source(good, fitted, how, rows.deleted(), column)
+        return found, lambda view, where: soft.statement(
+            table, view, fitted, how, where, column, is_timestamp=settings.delete_time
+        )
 
     # Which tables there are rows of, and how they are written there.
 

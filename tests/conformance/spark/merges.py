@@ -43,7 +43,7 @@ def _group(records: list[Raw], **keys: str) -> Group:
     return Group(_PLAIN | {key.replace("__", "."): text for key, text in keys.items()}, {"none": ([], records)})
 
 
-def _events(seed: int, *, envelope: bool) -> Group:
+def _events(seed: int, *, envelope: bool, **keys: str) -> Group:
     """Debezium's events of a few rows, some of which come again, or late."""
     chosen = random.Random(seed)
     of_keys, of_values = JsonConverter(), JsonConverter()
@@ -59,7 +59,7 @@ def _events(seed: int, *, envelope: bool) -> Group:
     order = [row for half in (log[:30], log[30:]) for row in (*half, *chosen.sample(half, 10))]
     records = [_change(of_keys, of_values, id_, value) for id_, value in order]
     extra = {f"{part}.converter.schemas.enable": str(envelope).lower() for part in ("key", "value")}
-    return Group(_PLAIN | extra | {"cdc.format": "debezium"}, {"none": ([], records)})
+    return _group(records, cdc__format="debezium", **extra, **keys)
 
 
 def _change(of_keys: JsonConverter, of_values: JsonConverter, id_: int, value: Any) -> Raw:
@@ -75,6 +75,12 @@ MERGES: Final = {
     "partitions": _group(
         _changes(5, 0), pk__mode="record_value", pk__fields="day,id", partition__by="day", merge__sequence__by="text"
     ),
+    "soft": _group(_changes(8, 0.3), delete__mode="soft"),
+    "soft-sequence": _group(_changes(9, 0.3), delete__mode="soft", merge__sequence__by="a,b"),
+    "soft-time": _group(
+        _changes(10, 0.3), delete__mode="soft", delete__column__type="timestamp", merge__sequence__by="_timestamp"
+    ),
     "events": _events(6, envelope=True),
     "events-schemaless": _events(7, envelope=False),
+    "events-soft": _events(11, envelope=True, delete__mode="soft"),
 }

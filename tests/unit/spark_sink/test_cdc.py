@@ -1,5 +1,6 @@
 """Change events as rows, deletions and positions."""
 
+import datetime as dt
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from tests.support.change_events import KEY, MYSQL, POSTGRESQL, SCHEMA_CHANGE, o
 
 OLD = {"id": 1, "text": "old", "n": 1}
 NEW = {"id": 1, "text": "new", "n": None}
+WHEN = dt.datetime(2023, 11, 14, 22, 13, 20, tzinfo=dt.UTC)
 EVENTS = [
     of_postgresql("r", None, OLD, 7),
     of_postgresql("u", OLD, NEW, 8),
@@ -27,7 +29,7 @@ def changed(*values: Any, schema: Any = None, columns: bool = False, keys: tuple
         if columns == "arrow":
             held = StructColumns(schema, held.columns)
     batch = SinkBatch("t", held, keys=Values([{"id": 1}] * len(values), KEY), offsets=range(len(values)))
-    return ChangeEvents("at", keys, **{"fails_on_truncate": True, **how}).changed(batch)
+    return ChangeEvents("at", "when", keys, **how).changed(batch)
 
 
 @pytest.mark.parametrize(
@@ -39,10 +41,10 @@ def test_each_event_is_its_row_or_a_deletion(schema: Any, columns: Any) -> None:
     batch, gone = deletions(found.batch)
     rows = batch.values.to_list()
     assert gone == {2}
-    assert rows[0] == OLD | {"at": "00000000000000000007"}
-    assert rows[1] == NEW | {"at": "00000000000000000008"}
+    assert rows[0] == OLD | {"at": "00000000000000000007", "when": WHEN}
+    assert rows[1] == NEW | {"at": "00000000000000000008", "when": WHEN}
     assert (rows[2].get("id"), rows[2].get("text"), rows[2]["at"]) == (None, None, "00000000000000000009")
-    assert rows[3] == OLD | {"at": None}
+    assert rows[3] == OLD | {"at": None, "when": WHEN}
     assert [row[CHANGE] for row in found.batch.values] == ["", "", "d", ""]
     if schema is not None:
         (kind,) = set(batch.values.schemas)
@@ -51,6 +53,7 @@ def test_each_event_is_its_row_or_a_deletion(schema: Any, columns: Any) -> None:
             ("text", True),
             ("n", True),
             ("at", True),
+            ("when", True),
         ]
 
 
@@ -84,7 +87,7 @@ def test_what_is_about_no_row_is_left_out_and_what_is_no_event_is_a_problem() ->
 def test_batches_of_several_schemas_keep_their_order() -> None:
     values = [EVENTS[0], of_mysql("c", None, NEW, "binlog.000002", 4), None, EVENTS[2], OLD]
     held = Values(values, Plain([POSTGRESQL, MYSQL, None, POSTGRESQL, None]))
-    found = ChangeEvents("at", (), fails_on_truncate=True).changed(SinkBatch("t", held, offsets=range(5)))
+    found = ChangeEvents("at", "when").changed(SinkBatch("t", held, offsets=range(5)))
     assert [row["at"] for row in found.batch.values] == [
         "00000000000000000007",
         "binlog.000002:00000000000000000004:00000000000000000000",

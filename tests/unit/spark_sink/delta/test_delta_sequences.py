@@ -11,7 +11,7 @@ from deltalake import DeltaTable
 from connect import ConnectError, Schema, SinkRecord
 from connect.data.schema import INT64, STRING
 from connect.testing import SinkRun
-from spark_sink.delta.newest import newest
+from spark_sink.delta.newest import Batch
 
 Run = Callable[..., SinkRun]
 Rows = Callable[..., list[dict[str, Any]]]
@@ -126,8 +126,8 @@ class TestNewest:
                 "deleted": [False] * 5,
             }
         )
-        assert newest(rows, origins, ["k"], ["seq"]).rows.to_pylist() == [2, 4]
-        assert newest(rows, origins, ["k"]).rows.to_pylist() == [2, 3]
+        assert Batch(rows, origins, ["k"], ["seq"]).newest().rows.to_pylist() == [2, 4]
+        assert Batch(rows, origins, ["k"]).newest().rows.to_pylist() == [2, 3]
 
 
 class TestPruning:

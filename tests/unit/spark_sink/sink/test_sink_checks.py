@@ -40,6 +40,7 @@ def errors(changes: dict[str, str]) -> dict[str, list[str]]:
         {"engine": "worker"},
         {"mode": "upsert", "merge.sequence.by": "lsn,_offset", "metadata.columns": "offset"},
         {"mode": "upsert", "cdc.format": "debezium", "cdc.truncate": "ignore"},
+        {"mode": "upsert", "delete.mode": "soft", "delete.column.type": "timestamp"},
         {
             "mode": "upsert",
             "cdc.format": "debezium",
@@ -98,6 +99,19 @@ def test_a_configuration_that_makes_sense_is_taken(changes: dict[str, str]) -> N
         ({"cdc.format": "debezium"}, "cdc.format", "ExtractNewRecordState"),
         ({"mode": "upsert", "cdc.format": "canal"}, "cdc.format", "not one of"),
         ({"mode": "upsert", "cdc.truncate": "fail"}, "cdc.truncate", "needs cdc.format"),
+        ({"delete.mode": "soft"}, "delete.mode", "needs mode=upsert"),
+        ({"mode": "upsert", "delete.mode": "soft", "delete.enabled": "false"}, "delete.mode", "contradicts"),
+        (
+            {"mode": "upsert", "delete.mode": "soft", "pk.mode": "record_value", "pk.fields": "id"},
+            "delete.mode",
+            "record_key",
+        ),
+        (
+            {"mode": "upsert", "delete.mode": "soft", "table": "/lake/${field}", "table.field": "c"},
+            "delete.mode",
+            "excludes ${field}",
+        ),
+        ({"mode": "upsert", "delete.column": "gone"}, "delete.column", "needs delete.mode=soft"),
         ({"merge.sequence.by": "lsn"}, "merge.sequence.by", "needs mode=upsert"),
         ({"merge.condition": "true"}, "merge.condition", "needs mode=upsert"),
         ({"mode": "upsert", "merge.sequence.by": "a,A"}, "merge.sequence.by", "twice"),
