@@ -23,9 +23,9 @@ _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 _WHOLE: Final = frozenset({Type.INT8, Type.INT16, Type.INT32, Type.INT64})
 
 #: Between these Java writes a double without an exponent, as Python and JSON do.
-_PLAIN_FROM, _PLAIN_TO = 1e-3, 1e7
+PLAIN_FROM, PLAIN_TO = 1e-3, 1e7
 #: With more digits behind the point Java writes some decimals with an exponent.
-_PLAIN_SCALE: Final = 6
+PLAIN_SCALE: Final = 6
 
 
 def struct_texts(struct: Schema, columns: Sequence[FieldColumn]) -> list[str]:
@@ -137,7 +137,7 @@ def _times(column: FieldColumn) -> Sequence[str]:
 
 
 def _decimals(column: FieldColumn) -> Sequence[str]:
-    if column.is_arrow and 0 <= logical.scale_of(column.schema) <= _PLAIN_SCALE:
+    if column.is_arrow and 0 <= logical.scale_of(column.schema) <= PLAIN_SCALE:
         return _arrow_texts(column)
     return list(map(java_decimal, column.items))
 
@@ -239,11 +239,11 @@ def double_texts(items: Sequence[float]) -> list[str]:
     if not items:
         return []
     written = _as_json(items)
-    if _PLAIN_FROM <= min(items) <= max(items) < _PLAIN_TO and "null" not in written:  # NaN passes for a bound
+    if PLAIN_FROM <= min(items) <= max(items) < PLAIN_TO and "null" not in written:  # NaN passes for a bound
         return written
     return [
         text
-        if _PLAIN_FROM <= item < _PLAIN_TO or -_PLAIN_TO < item <= -_PLAIN_FROM or item == 0
+        if PLAIN_FROM <= item < PLAIN_TO or -PLAIN_TO < item <= -PLAIN_FROM or item == 0
         else with_exponent(text)
         if _LEAST_NORMAL <= abs(item) <= _LARGEST
         else java_double(item)
@@ -279,7 +279,7 @@ def _single_texts(column: FieldColumn) -> list[str]:
     """Each 32-bit float as `java_float32` writes it: Arrow finds the fewest digits, too."""
     return [
         (text if "." in text else f"{text}.0")
-        if _PLAIN_FROM <= item < _PLAIN_TO or -_PLAIN_TO < item <= -_PLAIN_FROM
+        if PLAIN_FROM <= item < PLAIN_TO or -PLAIN_TO < item <= -PLAIN_FROM
         else java_float32(item)
         for item, text in zip(column.items, _arrow_texts(column), strict=True)
     ]

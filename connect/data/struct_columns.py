@@ -97,6 +97,24 @@ class StructColumns(Values):
     def texts(self) -> list[str]:
         return struct_texts(self.struct, self.fields)
 
+    def encoded_texts(self) -> list[bytes]:
+        if any(field.is_arrow for field in self.fields):
+            from connect.data import arrow_text
+
+            found = arrow_text.encoded_texts(self.struct, self.fields)
+            if found is not None:
+                return found
+        return super().encoded_texts()
+
+    def encoded_lines(self) -> bytes:
+        if any(field.is_arrow for field in self.fields):
+            from connect.data import arrow_text
+
+            found = arrow_text.encoded_lines(self.struct, self.fields)
+            if found is not None:
+                return found
+        return super().encoded_lines()
+
 
 def concat_columns(parts: Sequence[StructColumns]) -> StructColumns:
     """The rows of columns of one schema, one after another."""

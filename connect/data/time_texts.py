@@ -46,6 +46,11 @@ def _clock() -> tuple[list[str], list[str]]:
     return minutes, [f"{second:02d}" for second in range(60)]
 
 
+def day_text(day: int) -> tuple[str, str]:
+    """What stands before the time of day, and behind it, on a day since 1970."""
+    return _days[day]
+
+
 def timestamp_texts(ms: Iterable[int]) -> list[str]:
     """Each timestamp, in milliseconds since 1970."""
     return _joined(map(divmod, [each // 1000 for each in ms], repeat(_DAY_S)))

@@ -1,0 +1,185 @@
+"""Java's text of structs in Arrow columns, as UTF-8: no string is made for a row or a value.
+
+The same as `connect.data.text`. Each column becomes an array of texts, and the texts of a row are joined with what
+stands between them; what Arrow would write differently from Java is written by `columns_text`. Imported only where
+columns are in Arrow: it loads pyarrow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import orjson
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from connect.data import columns_text, logical, time_texts
+from connect.data.field_column import FieldColumn
+from connect.data.schema import Schema, Type
+
+_AS_ARROW: Final = frozenset({Type.INT8, Type.INT16, Type.INT32, Type.INT64, Type.BOOLEAN})
+_CLOCK: Final = (11, 19)  # where a timestamp that Arrow writes has its time of day, in whole seconds
+
+
+def encoded_lines(struct: Schema, columns: Sequence[FieldColumn]) -> bytes | None:
+    r"""Each row as Java prints a `Struct`, followed by ``\n``; None where a text has no UTF-8."""
+    found = _rows(struct, columns, "}\n")
+    if found is None:
+        return None
+    _, offsets, data = found.buffers()
+    ends = memoryview(offsets).cast("i")
+    return bytes(memoryview(data)[ends[found.offset] : ends[found.offset + len(found)]]) if data else b""
+
+
+def encoded_texts(struct: Schema, columns: Sequence[FieldColumn]) -> list[bytes] | None:
+    """Each row as Java prints a `Struct`; None where a text has no UTF-8."""
+    found = _rows(struct, columns, "}")
+    if found is None:
+        return None
+    rows: list[bytes] = found.view(pa.binary()).to_pylist()
+    return rows
+
+
+def _rows(struct: Schema, columns: Sequence[FieldColumn], end: str) -> pa.Array | None:
+    try:
+        return _structs(struct, columns, end)
+    except (UnicodeEncodeError, pa.ArrowException):  # half of a surrogate pair, or more than Arrow's offsets can say
+        return None
+
+
+def _structs(struct: Schema, columns: Sequence[FieldColumn], end: str) -> pa.Array:
+    """The texts of structs, none of them null: null fields are left out.
+
+    A comma belongs to a field that is there. So those before one that is always there have theirs behind them.
+    """
+    texts = [_texts(column) for column in columns]
+    always = next((at for at, text in enumerate(texts) if not text.null_count), None)
+    parts: list[Any] = []
+    for at, (field, text) in enumerate(zip(struct.fields, texts, strict=True)):
+        before = f"{field.name}=" if always is not None and at <= always else f",{field.name}="
+        behind = "," if always is not None and at < always else ""
+        parts += [_around(before, text, behind)] if text.null_count else [before, text, behind]
+    begin = "Struct{"
+    if always is None:  # the first comma of a row belongs to none
+        with_comma = _joined(begin, *parts)
+        return _joined(pc.binary_replace_slice(with_comma, len(begin), len(begin) + 1, ""), end)
+    return _joined(begin, *parts, end)
+
+
+def _joined(*parts: Any) -> pa.Array:
+    """Columns of texts put together with at least one fixed text; null is left out."""
+    merged: list[Any] = []
+    for part in parts:
+        if merged and isinstance(part, str) and isinstance(merged[-1], str):
+            merged[-1] += part
+        else:
+            merged.append(part)
+    return pc.binary_join_element_wise(*map(_fixed, merged), _fixed(""), null_handling="skip")
+
+
+def _around(before: str, text: pa.Array, behind: str) -> pa.Array:
+    """A column of texts between fixed ones; null stays null."""
+    return pc.binary_join_element_wise(_fixed(before), text, _fixed(behind), _fixed(""))
+
+
+def _fixed(part: Any) -> Any:
+    return pa.scalar(part, pa.string()) if isinstance(part, str) else part
+
+
+def _texts(column: FieldColumn) -> pa.Array:
+    """The text of each value as an array of strings, null for null."""
+    schema = column.schema
+    if column.is_arrow:
+        array = column.array
+        if schema.name in _MOMENTS:
+            return _MOMENTS[schema.name](array)
+        if schema.name == logical.DECIMAL_NAME and 0 <= logical.scale_of(schema) <= columns_text.PLAIN_SCALE:
+            return array.cast(pa.string())
+        if logical.python_type(schema) is None:
+            if schema.type is Type.STRING:
+                return array
+            if schema.type in _AS_ARROW:
+                return array.cast(pa.string())
+            if schema.type is Type.FLOAT64 and len(array) > array.null_count:
+                present = array.drop_null() if array.null_count else array
+                return _scattered(column, _doubles(present)) if array.null_count else _doubles(present)
+            if schema.type is Type.STRUCT:
+                return _nullable_structs(column)
+            if schema.type is Type.ARRAY:
+                return _lists(column)
+    present = column.present()
+    written = pa.array(columns_text.column_texts(present), pa.string())
+    return written if present is column else _scattered(column, written)
+
+
+def _doubles(array: pa.Array) -> pa.Array:
+    """The texts of at least one double, none of them null: JSON's, but for those that Java writes with an exponent."""
+    written = pa.array([orjson.dumps(array.to_pylist())[1:-1]], pa.binary()).view(pa.string())
+    texts = pc.split_pattern(written, ",").flatten()
+    size = pc.abs(array)
+    plain = pc.or_(
+        pc.and_(pc.greater_equal(size, columns_text.PLAIN_FROM), pc.less(size, columns_text.PLAIN_TO)),
+        pc.equal(size, 0.0),
+    )
+    if plain.true_count == len(array):
+        return texts
+    others = pc.invert(plain)
+    replaced = columns_text.double_texts(array.filter(others).to_pylist())
+    return pc.replace_with_mask(texts, others, pa.array(replaced, pa.string()))
+
+
+def _scattered(column: FieldColumn, present: pa.Array) -> pa.Array:
+    """The texts of the values that are not null, each in its row."""
+    there = column.array.is_valid() if column.is_arrow else pa.array([item is not None for item in column.items])
+    return pc.replace_with_mask(pa.nulls(len(column), pa.string()), there, present)
+
+
+def _nullable_structs(column: FieldColumn) -> pa.Array:
+    present = column.present()
+    written = _structs(column.schema, present.children(), "}")
+    return written if present is column else _scattered(column, written)
+
+
+def _lists(column: FieldColumn) -> pa.Array:
+    present = column.present()
+    lengths, elements = present.elements()
+    ends = pc.cumulative_sum(pa.array([0, *lengths], pa.int32()))
+    lists = pa.ListArray.from_arrays(ends, _texts(elements).fill_null("null"))
+    written = _around("[", pc.binary_join(lists, ", "), "]")
+    return written if present is column else _scattered(column, written)
+
+
+def _timestamps(array: pa.Array) -> pa.Array:
+    moments = array.view(pa.timestamp("ms"))
+    before, behind = _around_day(moments.cast(pa.date32(), safe=False))
+    return pc.binary_join_element_wise(before, _sliced(moments, *_CLOCK), behind, _fixed(""))
+
+
+def _dates(array: pa.Array) -> pa.Array:
+    before, behind = _around_day(array)
+    return pc.binary_join_element_wise(before, _fixed("00:00:00"), behind, _fixed(""))
+
+
+def _times(array: pa.Array) -> pa.Array:
+    before, behind = time_texts.day_text(0)
+    return _around(before, _sliced(array, 0, _CLOCK[1] - _CLOCK[0]), behind)
+
+
+def _around_day(dates: pa.Array) -> list[pa.Array]:
+    """What stands before the time of day, and behind it. Most columns have few days."""
+    days = dates.view(pa.int32()).dictionary_encode()
+    texts = [time_texts.day_text(day) for day in days.dictionary.to_pylist()]
+    return [pa.array([text[at] for text in texts], pa.string()).take(days.indices) for at in (0, 1)]
+
+
+def _sliced(moments: pa.Array, start: int, stop: int) -> pa.Array:
+    """A part of what Arrow writes of each."""
+    return pc.binary_slice(moments.cast(pa.string()).view(pa.binary()), start, stop).view(pa.string())
+
+
+_MOMENTS: Final[dict[str | None, Callable[[pa.Array], pa.Array]]] = {
+    logical.TIMESTAMP_NAME: _timestamps,
+    logical.DATE_NAME: _dates,
+    logical.TIME_NAME: _times,
+}
