@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from connect import Schema, Type, logical
 from connect.data.arrow import PLAIN_TYPES
+from connect.data.arrow_text import double_texts
 from connect.data.schema import INT_BITS
 from connect.data.times import DAY_MS
 
@@ -27,7 +28,7 @@ def cast_array(schema: Schema, array: pa.Array, target: Type) -> pa.Array | None
     """A column cast to a type; None where Java's result might differ."""
     if schema.name in (logical.DATE_NAME, logical.TIME_NAME, logical.TIMESTAMP_NAME):
         if target is Type.STRING:
-            return None
+            return _text_of_times(array)
         return _of_int(array.view(pa.int64() if schema.type is Type.INT64 else pa.int32()), target)
     if logical.python_type(schema) is not None:
         return None
@@ -45,6 +46,23 @@ def cast_array(schema: Schema, array: pa.Array, target: Type) -> pa.Array | None
     return None
 
 
+def _text_of_times(array: pa.Array) -> pa.Array | None:
+    """Dates and times as Kafka Connect casts them: what is before the second day of the epoch is a time of day."""
+    if pa.types.is_time(array.type):
+        return pc.binary_join_element_wise(array.cast(pa.string()), pa.scalar("Z"), pa.scalar(""))
+    least = pc.min(array.view(pa.int32() if pa.types.is_date(array.type) else pa.int64())).as_py()
+    if least is not None and least < (1 if pa.types.is_date(array.type) else DAY_MS):
+        return None
+    if pa.types.is_date(array.type):
+        return array.cast(pa.string())
+    moments = array.view(pa.timestamp("ms"))
+    written = pc.binary_replace_slice(moments.cast(pa.string()), 10, 11, "T")
+    text = pc.binary_replace_slice(written, _BEHIND, _BEHIND, "Z")
+    dates = moments.cast(pa.date32(), safe=False)
+    midnight = pc.equal(dates.cast(moments.type), moments)
+    return pc.if_else(midnight, dates.cast(pa.string()), text) if pc.any(midnight).as_py() else text
+
+
 def _of_int(array: pa.Array, target: Type) -> pa.Array:
     if target is Type.BOOLEAN:
         return pc.not_equal(array, 0)
@@ -58,6 +76,8 @@ def _of_float(array: pa.Array, target: Type) -> pa.Array | None:
     if target is Type.BOOLEAN:
         return pc.greater_equal(size, 1.0)
     if target is Type.STRING:
+        if array.type == pa.float64():
+            return double_texts(array)
         if not _plain(size):
             return None
         text = array.cast(pa.string())

@@ -8,6 +8,7 @@ only for many records: it loads pyarrow.
 
 from __future__ import annotations
 
+import binascii
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -16,7 +17,7 @@ import pyarrow.compute as pc
 from pyarrow import json as arrow_json
 
 from connect.converters.json_decode import Decoder, Inexact
-from connect.converters.json_fast import check_utf8, is_long, may_exceed
+from connect.converters.json_fast import is_long, may_exceed
 from connect.data import logical
 from connect.data.arrow import PLAIN_TYPES, arrow_type
 from connect.data.schema import Field, Schema, Type
@@ -36,6 +37,8 @@ _BOUNDS: Final[dict[str | None, tuple[Type, int, int]]] = {
     logical.TIME_NAME: (Type.INT32, 0, DAY_MS - 1),
     logical.TIMESTAMP_NAME: (Type.INT64, _DAYS[0] * DAY_MS, (_DAYS[1] + 1) * DAY_MS - 1),
 }
+#: Of an unscaled decimal that has no more digits than Arrow's.
+_MOST_BYTES: Final = 15
 _MINUS_ZERO: Final = -(1 << 63)
 #: After so many batches in vain in a row, only each so many-th is tried.
 _ENOUGH: Final = 8
@@ -84,7 +87,7 @@ class ArrowRows:
         if not all([item[0] == 0x7B and item[-1] == 0x7D for item in objects]):  # noqa: C419 - a list is faster here
             return None
         text = b"\n".join(objects)
-        check_utf8(text)
+        only_ascii = text.isascii()
         if is_long(objects, text):
             return None
         one_block = arrow_json.ReadOptions(use_threads=False, block_size=len(text) + 1)
@@ -94,6 +97,8 @@ class ArrowRows:
         columns = []
         for field, chunks in zip(self._schema.fields, table.columns, strict=True):
             array = chunks.chunk(0) if chunks.num_chunks == 1 else chunks.combine_chunks()
+            if not only_ascii and array.type == pa.string():
+                array.validate(full=True)  # UTF-8: names are those of the schema, and numbers have only ASCII
             column = self._column(field, array, objects, decoder)
             if column is None:
                 return None
@@ -106,7 +111,8 @@ class ArrowRows:
         """The values of a field from the parsed column, or None where that differs from what Java reads."""
         schema = field.schema
         if schema.type is Type.BYTES:
-            return list(decoder.field(field, array.to_pylist()))
+            decimals = _decimals(schema, array) if schema.name == logical.DECIMAL_NAME else None
+            return list(decoder.field(field, array.to_pylist())) if decimals is None else decimals
         if array.null_count and (schema.default is not None or not schema.optional):
             return None
         if schema.type in (Type.FLOAT32, Type.FLOAT64):
@@ -123,6 +129,28 @@ class ArrowRows:
 def _read_as(schema: Schema) -> pa.DataType | None:
     wanted = Type.BYTES if schema.name == logical.DECIMAL_NAME else _BOUNDS.get(schema.name, (schema.type,))[0]
     return _READ.get(schema.type) if schema.type is wanted else None
+
+
+def _decimals(schema: Schema, array: pa.Array) -> pa.Array | None:
+    """Decimals of base64; None where one needs another parser, or more digits than Arrow has."""
+    wanted = arrow_type(schema)
+    if wanted is None or (array.null_count and (schema.default is not None or not schema.optional)):
+        return None
+    texts = (array.fill_null("AA==") if array.null_count else array).to_pylist()
+    try:
+        found = [binascii.a2b_base64(text, strict_mode=True) for text in texts]
+    except ValueError:
+        return None
+    sizes = set(map(len, found))
+    if not sizes or min(sizes) == 0 or max(sizes) > _MOST_BYTES:
+        return None
+    if not all([len(text) % 4 == 0 and text[-3:] != "===" for text in texts]):  # noqa: C419 - a list is faster here
+        return None  # Python's strict mode takes padding behind what is complete
+    # Two's complement, big endian. Reversed as a whole it is little endian, with the last value first.
+    found.reverse()
+    wide = b"".join([item.rjust(16, b"\xff" if item[0] & 0x80 else b"\0") for item in found])[::-1]
+    made = pa.Array.from_buffers(wanted, len(array), [None, pa.py_buffer(wide)])
+    return pc.if_else(array.is_valid(), made, pa.scalar(None, wanted)) if array.null_count else made
 
 
 def _numbers(schema: Schema, array: pa.Array, objects: Sequence[bytes]) -> pa.Array | None:

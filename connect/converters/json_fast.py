@@ -116,7 +116,16 @@ def is_long(records: Sequence[bytes], joined: bytes) -> bool:
         return False
     if all(run in joined[::step].translate(_DIGITS) for step, run in _RUNS.items()):
         return True
-    return longest > 2 * _DEEP and any(_is_deep(record) or _has_long_text(record) for record in records)
+    return _may_be_deep(records, joined, longest) or (longest >= _WINDOW and any(map(_has_long_text, records)))
+
+
+def _may_be_deep(records: Sequence[bytes], joined: bytes, longest: int) -> bool:
+    if longest <= 2 * _DEEP:
+        return False
+    # Those that begin with a bracket leave the fewer for the one that has the most.
+    begin = sum([record.startswith((b"{", b"[")) for record in records])
+    brackets = joined.count(b"{") + joined.count(b"[")
+    return brackets - max(0, begin - 1) > _DEEP and any(map(_is_deep, records))
 
 
 def _is_deep(record: bytes) -> bool:

@@ -101,9 +101,8 @@ def _texts(column: FieldColumn) -> pa.Array:
                 return array
             if schema.type in _AS_ARROW:
                 return array.cast(pa.string())
-            if schema.type is Type.FLOAT64 and len(array) > array.null_count:
-                present = array.drop_null() if array.null_count else array
-                return _scattered(column, _doubles(present)) if array.null_count else _doubles(present)
+            if schema.type is Type.FLOAT64:
+                return double_texts(array)
             if schema.type is Type.STRUCT:
                 return _nullable_structs(column)
             if schema.type is Type.ARRAY:
@@ -111,6 +110,16 @@ def _texts(column: FieldColumn) -> pa.Array:
     present = column.present()
     written = pa.array(columns_text.column_texts(present), pa.string())
     return written if present is column else _scattered(column, written)
+
+
+def double_texts(array: pa.Array) -> pa.Array:
+    """Doubles as `java_double` writes them, null for null."""
+    if not array.null_count:
+        return _doubles(array) if len(array) else pa.array([], pa.string())
+    there = array.is_valid()
+    present = array.filter(there)
+    written = _doubles(present) if len(present) else pa.array([], pa.string())
+    return pc.replace_with_mask(pa.nulls(len(array), pa.string()), there, written)
 
 
 def _doubles(array: pa.Array) -> pa.Array:

@@ -1,5 +1,6 @@
 """What Arrow's reader makes of JSON is what the other ways make of it, or it leaves the records to them."""
 
+import base64
 import json
 from typing import Any
 
@@ -122,6 +123,29 @@ def assert_alike(records: list[bytes]) -> None:
 def test_each_text_in_each_field_is_read_as_the_other_ways_read_it(name: str) -> None:
     for value in VALUES:
         assert_alike([with_fields(f'{{$,"{name}":{value}}}')])
+
+
+def test_decimals_come_in_arrow_columns_and_are_the_same() -> None:
+    numbers = [0, 1, -1, 127, 128, -128, -129, 10**12, -(10**12), 2**119 - 1, -(2**119)]
+    texts = [
+        base64.b64encode(n.to_bytes((n + (n < 0)).bit_length() // 8 + 1, "big", signed=True)).decode() for n in numbers
+    ]
+    records = [record(price=f'"{text}"', fallback='"x"') for text in texts] + [record(fallback='"x"')]
+    columns = ArrowRows(SCHEMA).columns(records, Decoder(replace_null=True))
+    assert columns is not None
+    assert not isinstance(columns[-1], list)
+    assert_alike(records)
+
+
+@pytest.mark.parametrize("text", ["AAA====", "AAAA====", "AA===", "A", "", "AA AA", "/" * 24, "A" * 24, "/" * 20])
+def test_odd_decimals_are_left_to_the_other_ways(text: str) -> None:
+    records = [record(price=f'"{text}"', fallback='"x"'), record(price='"MDk="', fallback='"x"')]
+    try:
+        one_by_one(records)
+    except DataError:
+        assert by_arrow(records) is None
+    else:
+        assert_alike(records)
 
 
 @pytest.mark.parametrize("first", ODD)

@@ -244,3 +244,26 @@ def test_arrow_gives_what_values_give(source: Type, target: Type) -> None:
             assert extra is not None or source in (Type.FLOAT32, Type.FLOAT64), "the usual values stay in Arrow"
             continue
         assert repr(to_python(Schema(target), made)) == repr(cast_list(schema, target, items)), extra
+
+
+@pytest.mark.parametrize("schema", [logical.DATE, logical.TIME, logical.TIMESTAMP], ids=["Date", "Time", "Timestamp"])
+def test_arrow_writes_dates_and_times_as_values_are_written(schema: Schema) -> None:
+    chance = random.Random(str(schema.name))
+    day = dt.date(2024, 2, 29)
+    usual: dict[str | None, Any] = {
+        logical.DATE_NAME: lambda: day + dt.timedelta(days=chance.randrange(9999)),
+        logical.TIME_NAME: lambda: dt.time(chance.randrange(24), 5, 6, chance.randrange(1000) * 1000),
+        logical.TIMESTAMP_NAME: lambda: (
+            dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
+            + dt.timedelta(milliseconds=chance.choice([0, 86_400_000, chance.randrange(10**12)]))
+        ),
+    }
+    optional = schema.as_optional()
+    for nulls in (0.0, 0.3, 1.0):
+        items = [None if chance.random() < nulls else usual[schema.name]() for _ in range(50)]
+        made = cast_array(optional, from_python(optional, items), Type.STRING)
+        assert made is not None
+        assert made.to_pylist() == cast_list(optional, Type.STRING, items)
+    first = {logical.DATE_NAME: dt.date(1970, 1, 1), logical.TIMESTAMP_NAME: dt.datetime(1970, 1, 1, 23, tzinfo=dt.UTC)}
+    if schema.name in first:  # Java writes those of the first day as times
+        assert cast_array(schema, from_python(schema, [first[schema.name]]), Type.STRING) is None
