@@ -12,7 +12,7 @@ from connect import Schema, SchemaAndValue, Type, Values, logical, settings
 from connect.data.struct_columns import FieldColumn, StructColumns
 from connect.data.values import GroupedValues
 from connect.settings import Config
-from transforms.fields import Fields, FieldsTransformation, Plan, Struct
+from transforms.fields import Columns, Fields, FieldsTransformation, Plan, Struct
 from transforms.java_casts import TARGETS, cast_list
 from transforms.paths import SYNTAX, VERSION, Path, parse
 from transforms.structs import DEFAULTS, WITH_DEFAULTS, copied, defaults_of, schema_around, with_default
@@ -107,7 +107,7 @@ class Cast(FieldsTransformation):
 
     def _cast(self, targets: dict[str, Type], schema: Schema | None) -> Plan:
         if schema is None:
-            return Plan(None, partial(_items, targets, {}, []))
+            return Plan(None, partial(_items, targets, {}, []), maps=partial(_maps, targets))
         known = {name: target for name, target in targets.items() if schema.field(name) is not None}
         sources = {field.name: field.schema for field in schema.fields}
         fields = sources | {name: _field_schema(sources[name], target) for name, target in known.items()}
@@ -135,6 +135,14 @@ def _items(
         for copy, value in zip(copies, values, strict=True):
             copy[name] = value
     return copies
+
+
+def _maps(targets: dict[str, Type], columns: Columns) -> Columns:
+    cast = dict(columns)
+    length = len(next(iter(columns.values())))
+    for name, target in targets.items():
+        cast[name] = cast_list(None, target, list(cast[name]) if name in cast else [None] * length)
+    return cast
 
 
 def _cast_column(column: FieldColumn, target: Type) -> Any:

@@ -28,6 +28,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from connect import DataError, Schema, SchemaAndValue, SchemaError, Type, Values
+from connect.data.map_columns import MapColumns
 from connect.data.struct_columns import FieldColumn, StructColumns
 from connect.data.values import GroupedValues
 from transforms.part import PartTransformation
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 
 Struct = dict[str, Any]
 Fields = Sequence["FieldColumn | pa.Array | list[Any]"]
+#: The values of each key of maps.
+Columns = Mapping[str, Sequence[Any]]
 
 
 class Plan(NamedTuple):
@@ -50,11 +53,14 @@ class Plan(NamedTuple):
         columns: the same for structs held field by field: returns the new schema's columns, as `StructColumns` takes
             them. None, or returning None: not available for this schema, or for these columns. Where a nested struct
             is null, its columns hold null in that row, and the result for it is ignored.
+        maps: the same for schemaless maps that all have the same keys: the columns by key, in the order that `items`
+            gives them. None, or returning None: not available.
     """
 
     schema: Schema | None
     items: Callable[[list[Struct]], list[Struct]]
     columns: Callable[[StructColumns], Fields | None] | None = None
+    maps: Callable[[Columns], Columns | None] | None = None
 
 
 #: Makes the plan for a struct's schema (None: schemaless).
@@ -102,6 +108,15 @@ class FieldsTransformation(PartTransformation, ABC):
         if not nulls:
             return changed
         return GroupedValues(len(items), [(present, changed), (nulls, Values.nulls(len(nulls), schema))])
+
+    def _of_one_schema(self, column: Values) -> Values:
+        if len(column) and column.schemas.constant and column.schemas[0] is None:
+            plan = self._plan(None)
+            maps = column.maps if plan.maps is not None else None
+            changed = plan.maps(maps.columns) if plan.maps is not None and maps is not None else None
+            if changed:
+                return MapColumns(changed)
+        return super()._of_one_schema(column)
 
     def convert_arrow(self, column: StructColumns) -> Values | None:
         plan = self._plan(column.struct)

@@ -10,12 +10,13 @@ from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from connect import DataError, Schema, Type, settings
+from connect.data.map_columns import columns_of
 from connect.data.struct_columns import StructColumns
-from transforms.fields import Fields, FieldsTransformation, Plan, Struct, unique_fields
+from transforms.fields import Columns, Fields, FieldsTransformation, Plan, Struct, unique_fields
 from transforms.paths import Path, column_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from connect.settings import Config
 
@@ -48,7 +49,7 @@ class Flatten(FieldsTransformation):
 
     def _flat(self, schema: Schema | None) -> Plan:
         if schema is None:
-            return Plan(None, self._maps)
+            return Plan(None, self._maps, maps=self._map_columns)
         leaves: list[tuple[str, Schema, Path]] = []
         level = self._level(schema, (), "", schema.optional, schema.default, leaves)
         fields = unique_fields([(name, leaf) for name, leaf, _ in leaves])
@@ -165,6 +166,30 @@ class Flatten(FieldsTransformation):
             for key, name in named:
                 struct[name] = each[key]
         return sum(map(len, maps))
+
+    def _map_columns(self, columns: Columns) -> Columns | None:
+        """Flatten maps that all have the same keys, and within them the same again. None: they have not."""
+        kinds = {name: set(map(type, items)) for name, items in columns.items()}
+        flat = {name: items for name, items in columns.items() if kinds[name] <= _PLAIN}
+        for name in sorted(columns.keys() - flat.keys(), key=str):
+            if kinds[name] != {dict} or not name or not self._bring_up_columns(flat, columns[name], name):
+                return None
+        return flat
+
+    def _bring_up_columns(self, flat: dict[str, Sequence[Any]], maps: Sequence[Any], prefix: str) -> bool:
+        inner = columns_of(maps)
+        if inner is None:
+            return False
+        for key in sorted(inner, key=str):
+            name, kinds = self._name(prefix, key), set(map(type, inner[key]))
+            if kinds == {dict}:
+                if not self._bring_up_columns(flat, inner[key], name):
+                    return False
+            elif kinds <= _PLAIN and name not in flat:  # of two with the same name one by one finds the later one
+                flat[name] = inner[key]
+            else:
+                return False
+        return True
 
     def _one(self, each: Struct) -> Struct:
         found = self._leaves(each, "", {})

@@ -17,7 +17,7 @@ from connect.data.struct_columns import StructColumns
 from connect.data.times import EPOCH
 from connect.data.values import GroupedValues
 from connect.settings import Config
-from transforms.fields import Fields, FieldsTransformation, Plan, Struct, unique_fields
+from transforms.fields import Columns, Fields, FieldsTransformation, Plan, Struct, unique_fields
 from transforms.paths import SYNTAX, VERSION, Path, by_parent, parse
 from transforms.structs import DEFAULTS, WITH_DEFAULTS, copied, defaults_of, schema_around, with_default
 
@@ -146,7 +146,7 @@ class InsertField(FieldsTransformation):
 
     def _insert(self, insertions: list[_Insertion], schema: Schema | None) -> Plan:
         if schema is None:
-            return Plan(None, partial(self._into_maps, insertions))
+            return Plan(None, partial(self._into_maps, insertions), maps=partial(self._into_map_columns, insertions))
         old = [(field.name, field.schema) for field in schema.fields]
         fields = unique_fields(old + [(each.path[-1], each.schema) for each in insertions])
         defaults = defaults_of(schema, replace_null=self._with_defaults)
@@ -171,6 +171,17 @@ class InsertField(FieldsTransformation):
                 if value is not None:
                     copy[name] = value
         return copies
+
+    def _into_map_columns(self, insertions: list[_Insertion], columns: Columns) -> Columns | None:
+        if len(self._names) < len(self._insertions):
+            return None
+        inserted = [(each.path[-1], self._inserted[each.what]) for each in insertions]
+        fixed = [(name, column) for name, column in inserted if isinstance(column, Constant)]
+        varying = [(name, column.to_list()) for name, column in inserted if not isinstance(column, Constant)]
+        if any(None in items for _, items in varying):  # nulls are left out: the maps have not the same keys
+            return None
+        constants = {name: column.to_list() for name, column in fixed if column.value is not None}
+        return {**columns, **constants, **dict(varying)}
 
     def _into_structs(
         self, insertions: list[_Insertion], defaults: list[tuple[str, Any]], structs: list[Struct]

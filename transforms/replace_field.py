@@ -97,7 +97,10 @@ class ReplaceField(FieldsTransformation):
 
     def _change(self, names: _Names, schema: Schema | None) -> Plan:
         if schema is None:
-            return Plan(None, partial(_replaced, names, []))
+            # Maps with the same keys change as one map of their columns does.
+            return Plan(
+                None, partial(_replaced, names, []), maps=lambda columns: _replaced(names, [], [{**columns}])[0]
+            )
         kept = names.kept(field.name for field in schema.fields)
         fields = [(names.renames.get(f.name, f.name), f.schema) for f in schema.fields if f.name in set(kept)]
         new = schema.replace(fields=unique_fields(fields), optional=False, default=None)

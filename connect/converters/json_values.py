@@ -10,6 +10,7 @@ import msgspec
 
 from connect.converters.json_fast import REFUSED, check_utf8, may_exceed
 from connect.data.column import Column, Constant
+from connect.data.map_columns import MapColumns
 from connect.data.schema import Schema
 from connect.data.values import DeferredValues, Values
 
@@ -38,6 +39,10 @@ class JsonObjects(DeferredValues):
     @property
     def json(self) -> list[bytes | None]:
         return self._encoded  # type: ignore[return-value]
+
+    @property
+    def maps(self) -> MapColumns | None:
+        return MapColumns.of(self.to_list())
 
     @property
     def schemas(self) -> Column[Schema | None]:  # type: ignore[override]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from functools import cache
 from importlib.util import find_spec
@@ -200,11 +200,15 @@ def _map_texts(items: Sequence[dict[Any, Any]]) -> Sequence[str]:
     """Each object as Java prints a `Map`."""
     names = tuple(items[0])
     if names and list(map(tuple, items)).count(names) == len(items):
-        between = [f"{', ' if at else '{'}{java_text(None, name)}=" for at, name in enumerate(names)]
-        columns = zip(*map(dict.values, items), strict=True)
-        return _rows([*between, "}"], [_schemaless(column) for column in columns])
+        return map_column_texts(dict(zip(names, zip(*map(dict.values, items), strict=True), strict=True)))
     keys, values = list(chain.from_iterable(items)), list(chain.from_iterable(map(dict.values, items)))
     return _entries(items, _schemaless(keys), _schemaless(values))
+
+
+def map_column_texts(columns: Mapping[Any, Sequence[Any]]) -> list[str]:
+    """Each row of these columns, at least one, as Java prints a `Map` with their names as keys."""
+    between = [f"{', ' if at else '{'}{java_text(None, name)}=" for at, name in enumerate(columns)]
+    return _rows([*between, "}"], [_schemaless(column) for column in columns.values()])
 
 
 def _list_texts(items: Sequence[list[Any]]) -> Sequence[str]:

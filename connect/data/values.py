@@ -15,6 +15,7 @@ from connect.data.schema import OPTIONAL_BYTES, OPTIONAL_STRING, Schema
 from connect.data.text import java_text, utf8_text
 
 if TYPE_CHECKING:
+    from connect.data.map_columns import MapColumns
     from connect.data.struct_columns import StructColumns
 
 
@@ -59,6 +60,11 @@ class Values(Column[Any]):
     @property
     def arrow(self) -> StructColumns | None:
         """These values by columns that are available in Arrow, if they are held so and it is worth while."""
+        return None
+
+    @property
+    def maps(self) -> MapColumns | None:
+        """These values by columns, if they are schemaless maps with the same keys and it is worth while."""
         return None
 
     @property

@@ -5,6 +5,7 @@ from typing import Any
 from connect import Batch, Schema, SinkBatch, SinkRecord, Transformation, Type, Values
 from connect.data.arrow import from_python
 from connect.data.column import NoArrowForm
+from connect.data.map_columns import MapColumns
 from connect.data.struct_columns import StructColumns
 from connect.data.values import GroupedValues
 
@@ -25,12 +26,15 @@ def field_by_field(values: Values, *, arrow: bool = False) -> Values:
 
     Args:
         values: in any form.
-        arrow: whether the columns are Arrow's, where they can be, or lists.
+        arrow: whether the columns are Arrow's, where they can be, or lists; then schemaless maps are columns, too.
     """
     groups: list[Any] = []
     for members, group in values.groups():
         schema, items = group.schemas[0], group.to_list()
         live = [row for row, item in enumerate(items) if item is not None]
+        if schema is None and not arrow:
+            groups += [([members[row] for row in rows], part) for rows, part in _key_by_key(group)]
+            continue
         if schema is None or schema.type is not Type.STRUCT or not schema.fields or not live:
             groups.append((members, group))
             continue
@@ -44,6 +48,19 @@ def field_by_field(values: Values, *, arrow: bool = False) -> Values:
     if len(groups) == 1:
         return groups[0][1]  # type: ignore[no-any-return]
     return GroupedValues(len(values), groups)
+
+
+def _key_by_key(values: Values) -> list[tuple[list[int], Values]]:
+    """Schemaless maps as columns, those with the same keys together, and what is left."""
+    items = values.to_list()
+    alike: dict[Any, list[int]] = {}
+    for row, item in enumerate(items):
+        is_map = type(item) is dict and set(map(type, item)) == {str}
+        alike.setdefault(tuple(item) if is_map else None, []).append(row)
+    return [
+        (rows, MapColumns({name: [items[row][name] for row in rows] for name in names}) if names else values.take(rows))
+        for names, rows in alike.items()
+    ]
 
 
 def _column(schema: Schema, items: list[Any], *, arrow: bool) -> Any:
