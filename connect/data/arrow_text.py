@@ -7,7 +7,8 @@ columns are in Arrow: it loads pyarrow.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate
 from typing import Any, Final
 
 import orjson
@@ -15,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from connect.data import columns_text, logical, time_texts
+from connect.data.column import NoArrowForm
 from connect.data.field_column import FieldColumn
 from connect.data.schema import Schema, Type
 
@@ -23,7 +25,7 @@ _CLOCK: Final = (11, 19)  # where a timestamp that Arrow writes has its time of 
 
 
 def encoded_lines(struct: Schema, columns: Sequence[FieldColumn]) -> bytes | None:
-    r"""Each row as Java prints a `Struct`, followed by ``\n``; None where a text has no UTF-8."""
+    r"""Each row as Java prints a `Struct`, followed by ``\n``; None where Arrow has no form for a value."""
     found = _rows(struct, columns, "}\n")
     if found is None:
         return None
@@ -33,7 +35,7 @@ def encoded_lines(struct: Schema, columns: Sequence[FieldColumn]) -> bytes | Non
 
 
 def encoded_texts(struct: Schema, columns: Sequence[FieldColumn]) -> list[bytes] | None:
-    """Each row as Java prints a `Struct`; None where a text has no UTF-8."""
+    """Each row as Java prints a `Struct`; None where Arrow has no form for a value."""
     found = _rows(struct, columns, "}")
     if found is None:
         return None
@@ -44,7 +46,7 @@ def encoded_texts(struct: Schema, columns: Sequence[FieldColumn]) -> list[bytes]
 def _rows(struct: Schema, columns: Sequence[FieldColumn], end: str) -> pa.Array | None:
     try:
         return _structs(struct, columns, end)
-    except (UnicodeEncodeError, pa.ArrowException):  # half of a surrogate pair, or more than Arrow's offsets can say
+    except (NoArrowForm, UnicodeEncodeError, pa.ArrowException):
         return None
 
 
@@ -90,23 +92,25 @@ def _fixed(part: Any) -> Any:
 def _texts(column: FieldColumn) -> pa.Array:
     """The text of each value as an array of strings, null for null."""
     schema = column.schema
-    if column.is_arrow:
+    if not column.is_arrow and not columns_text.fit(schema, column.present().items):
+        pass  # Arrow would make other values of these
+    elif logical.python_type(schema) is None:
+        if schema.type in _INSIDE:
+            present = column.present()
+            written = _INSIDE[schema.type](present)
+            return written if present is column else _scattered(column, written)
         array = column.array
-        if schema.name in _MOMENTS:
-            return _MOMENTS[schema.name](array)
-        if schema.name == logical.DECIMAL_NAME and 0 <= logical.scale_of(schema) <= columns_text.PLAIN_SCALE:
+        if schema.type is Type.STRING:
+            return array
+        if schema.type in _AS_ARROW:
             return array.cast(pa.string())
-        if logical.python_type(schema) is None:
-            if schema.type is Type.STRING:
-                return array
-            if schema.type in _AS_ARROW:
-                return array.cast(pa.string())
-            if schema.type is Type.FLOAT64:
-                return double_texts(array)
-            if schema.type is Type.STRUCT:
-                return _nullable_structs(column)
-            if schema.type is Type.ARRAY:
-                return _lists(column)
+        if schema.type is Type.FLOAT64:
+            return double_texts(array)
+    elif column.is_arrow:
+        if schema.name in _MOMENTS:
+            return _MOMENTS[schema.name](column.array)
+        if schema.name == logical.DECIMAL_NAME and 0 <= logical.scale_of(schema) <= columns_text.PLAIN_SCALE:
+            return column.array.cast(pa.string())
     present = column.present()
     written = pa.array(columns_text.column_texts(present), pa.string())
     return written if present is column else _scattered(column, written)
@@ -144,19 +148,35 @@ def _scattered(column: FieldColumn, present: pa.Array) -> pa.Array:
     return pc.replace_with_mask(pa.nulls(len(column), pa.string()), there, present)
 
 
-def _nullable_structs(column: FieldColumn) -> pa.Array:
-    present = column.present()
-    written = _structs(column.schema, present.children(), "}")
-    return written if present is column else _scattered(column, written)
+def _inner_structs(column: FieldColumn) -> pa.Array:
+    if column.schema.fields and len(column):
+        return _structs(column.schema, column.children(), "}")
+    return pa.array(["Struct{}"] * len(column), pa.string())
 
 
 def _lists(column: FieldColumn) -> pa.Array:
-    present = column.present()
-    lengths, elements = present.elements()
-    ends = pc.cumulative_sum(pa.array([0, *lengths], pa.int32()))
-    lists = pa.ListArray.from_arrays(ends, _texts(elements).fill_null("null"))
-    written = _around("[", pc.binary_join(lists, ", "), "]")
-    return written if present is column else _scattered(column, written)
+    lengths, elements = column.elements()
+    return _around("[", _by_length(lengths, _texts(elements).fill_null("null")), "]")
+
+
+def _maps(column: FieldColumn) -> pa.Array:
+    keys, values = column.entries()
+    entries = _joined(_texts(keys).fill_null("null"), "=", _texts(values).fill_null("null"))
+    return _around("{", _by_length(map(len, column.items), entries), "}")
+
+
+def _by_length(lengths: Iterable[int], texts: pa.Array) -> pa.Array:
+    """So many texts together, for each length."""
+    ends = pa.array(accumulate(lengths, initial=0), pa.int32())
+    return pc.binary_join(pa.ListArray.from_arrays(ends, texts), ", ")
+
+
+#: Of what has other values in it; no value is null.
+_INSIDE: Final[dict[Type, Callable[[FieldColumn], pa.Array]]] = {
+    Type.STRUCT: _inner_structs,
+    Type.ARRAY: _lists,
+    Type.MAP: _maps,
+}
 
 
 def _timestamps(array: pa.Array) -> pa.Array:

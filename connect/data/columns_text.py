@@ -75,7 +75,7 @@ def _there(column: FieldColumn) -> list[bool]:
 def _present_texts(column: FieldColumn) -> Sequence[str]:
     """The texts of a column without nulls."""
     schema = column.schema
-    if not column.is_arrow and not _fit(schema, column.items):
+    if not column.is_arrow and not fit(schema, column.items):
         return [java_text(schema, item) for item in column.items]
     if schema.name in _LOGICAL:
         return _LOGICAL[schema.name](column)
@@ -112,7 +112,7 @@ _PYTHON: Final[dict[Type, type]] = {
 }
 
 
-def _fit(schema: Schema, items: Sequence[Any]) -> bool:
+def fit(schema: Schema, items: Sequence[Any]) -> bool:
     """Whether all values have the Python type of their schema."""
     expected = logical.python_type(schema) or _PYTHON.get(schema.type)
     return set(map(type, items)) <= {expected}

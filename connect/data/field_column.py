@@ -98,3 +98,13 @@ class FieldColumn:
             return lengths, FieldColumn(self.schema.value_schema, array=self._array.flatten())
         lists = self.items
         return list(map(len, lists)), FieldColumn(self.schema.value_schema, list(chain.from_iterable(lists)))
+
+    def entries(self) -> tuple[FieldColumn, FieldColumn]:
+        """All keys of a MAP's maps as one column, and all values as another. No map may be null."""
+        assert self.schema.key_schema is not None
+        assert self.schema.value_schema is not None
+        values = list(chain.from_iterable(map(dict.values, self.items)))
+        return (
+            FieldColumn(self.schema.key_schema, list(chain.from_iterable(self.items))),
+            FieldColumn(self.schema.value_schema, values),
+        )

@@ -98,7 +98,7 @@ class StructColumns(Values):
         return struct_texts(self.struct, self.fields)
 
     def encoded_texts(self) -> list[bytes]:
-        if any(field.is_arrow for field in self.fields):
+        if self.arrow is not None:
             from connect.data import arrow_text
 
             found = arrow_text.encoded_texts(self.struct, self.fields)
@@ -107,7 +107,7 @@ class StructColumns(Values):
         return super().encoded_texts()
 
     def encoded_lines(self) -> bytes:
-        if any(field.is_arrow for field in self.fields):
+        if self.arrow is not None:
             from connect.data import arrow_text
 
             found = arrow_text.encoded_lines(self.struct, self.fields)

@@ -91,8 +91,12 @@ def test_zones_are_brought_to_utc() -> None:
 
 def test_values_that_do_not_fit_their_schema_are_written_as_they_are() -> None:
     schema = Schema.struct({"a": STRING, "b": INT64, "c": logical.TIMESTAMP})
-    rows = [{"a": 1, "b": "x", "c": None}, {"a": "y", "b": 2, "c": dt.date(1970, 1, 1)}]
-    assert Values(rows, schema).texts() == [java_text(schema, row) for row in rows]
+    rows = [{"a": 1, "b": "x", "c": None}, {"a": "y", "b": 2.0, "c": dt.date(1970, 1, 1)}] * 60
+    expected = [java_text(schema, row) for row in rows]
+    assert Values(rows, schema).texts() == expected
+    columns = StructColumns(schema, [[row[name] for row in rows] for name in "abc"])
+    assert columns.texts() == expected
+    assert columns.encoded_texts() == [text.encode() for text in expected]
 
 
 @given(st.lists(st.fixed_dictionaries({"f": _FLOATS}), min_size=100, max_size=100))
