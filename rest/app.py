@@ -54,6 +54,7 @@ from rest.rules import ConnectRules
 from rest.security.access import Access
 from rest.security.forwarded import Vouching
 from rest.security.setup import Guard, open_guard
+from rest.traces import TracedRequests
 from rest.ui.router import router as pages
 
 Part = Literal["connectors", "admin"]
@@ -115,9 +116,13 @@ def create_app(
             workers = requests_of_workers
             vouching = Vouching(workers.session_key, _worker_id(raw), settled=workers.key_settled)
         guarded = guard.around(guarded, vouching, rooms.workers)
+    measured = herder.metrics()
     app.state.interface = guarded  # what the pages ask, with the rights of whoever looks at them
     return _at_the_edge(
-        metrics.TimedRequests(guarded, herder.metrics().registry), options, RestSecurityOptions.parse(config), raw
+        metrics.TimedRequests(TracedRequests(guarded, measured.tracer), measured.registry),
+        options,
+        RestSecurityOptions.parse(config),
+        raw,
     )
 
 

@@ -20,6 +20,7 @@ from fastapi import Request, Response
 from connect.herder.errors import ElsewhereError
 from connect.herder.herder import Herder
 from connect.peers import PeerClient, PeerError
+from connect.telemetry.spans import outgoing
 from rest.errors import ApiError
 from rest.security.access import Access
 from rest.security.forwarded import AUDITED, HEADER, SIGNATURE
@@ -29,7 +30,7 @@ log = logging.getLogger("connect.rest")
 _TIMEOUT_S = 90.0
 #: Requests that wait for other workers at one time. One that hangs must not use this worker up.
 _AT_ONCE = 64
-_PASSED_ON = ("content-type", "accept", "authorization")
+_PASSED_ON = ("content-type", "accept", "authorization", "traceparent", "tracestate")
 #: What is kept of the other worker's answer; this worker adds its own to it.
 _KEPT = {"content-type", "location", "www-authenticate", "retry-after", AUDITED}
 
@@ -119,7 +120,7 @@ class Forwarding:
             if name in _PASSED_ON or (name.startswith("x-connect-") and name not in (HEADER, SIGNATURE))  # for this one
         }
         _, _, target = url.partition("://")
-        return sent | self._access.vouch(method, "/" + target.partition("/")[2], body)
+        return sent | outgoing() | self._access.vouch(method, "/" + target.partition("/")[2], body)
 
     async def _send_on(
         self,

@@ -20,7 +20,8 @@ from rest.models.connectors import ExpandedConnector
 from rest.models.figures import ConnectorMetricsInfo, Figures, TaskMetricsInfo
 from rest.models.worker import Unreachable
 
-_ROUTE: Final = "connect.route"
+#: In the scope of a request: a list that gets its route.
+ROUTE: Final = "connect.route"
 
 router = APIRouter(tags=["worker"])
 _PAGE: Final[dict[str, Any]] = {"description": "Prometheus's text format.", "content": {"text/plain": {}}}
@@ -97,26 +98,28 @@ class TimedRequests:
             nonlocal status, ended
             if message["type"] == "http.response.start":
                 status = message["status"]
-                if _is_stream(message):  # it lasts as long as its reader likes
+                if is_stream(message):  # it lasts as long as its reader likes
                     ended = time.monotonic()
             await send(message)
 
         try:
-            await self._app({**scope, _ROUTE: route}, receive, note)
+            await self._app({**scope, ROUTE: route}, receive, note)
         finally:
             self._registry.histogram(
                 "connect_rest_request_seconds",
-                method=scope["method"] if scope["method"] in _METHODS else "other",
+                method=scope["method"] if scope["method"] in METHODS else "other",
                 route=route[-1] if route else "none",
                 status=str(status),
             ).observe((ended or time.monotonic()) - began)
 
 
-def _is_stream(start: Message) -> bool:
+def is_stream(start: Message) -> bool:
+    """Whether an answer that begins so has events, for as long as its reader likes."""
     return any(name == b"content-type" and value.startswith(b"text/event-stream") for name, value in start["headers"])
 
 
-_METHODS: Final = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
+#: Others are not told apart.
+METHODS: Final = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 
 
 class NotedRoute:
@@ -130,5 +133,5 @@ class NotedRoute:
             await self._app(scope, receive, send)
         finally:
             route = scope.get("route")
-            if route is not None and _ROUTE in scope:
-                scope[_ROUTE].append(route.path)
+            if route is not None and ROUTE in scope:
+                scope[ROUTE].append(route.path)

@@ -13,10 +13,12 @@ from connect.kafka.clients.override_rules import refused_of_worker
 from connect.pipeline.findings import Validation
 from connect.settings.connector_files import ConnectorFile, load_connector
 from connect.settings.definition import Config, Definition
+from connect.settings.opentelemetry_keys import SIGNALS
 from connect.settings.properties import ConfigFileError, Position, Properties, load
 from connect.settings.resolver import Resolver
 from connect.settings.worker_keys import DISTRIBUTED, STANDALONE, unknown_keys
 from connect.storage import FileOffsetStore, MemoryOffsetStore, OffsetStore
+from connect.telemetry.otlp import is_installed
 from connect.telemetry.redaction import redactor
 
 OFFSET_FILE = "offset.storage.file.filename"
@@ -55,7 +57,13 @@ def is_distributed(written: Mapping[str, str]) -> bool:
 def read_worker(path: str, problems: Problems, definition: Definition = STANDALONE) -> WorkerFile | None:
     """Read and check the worker's file by its mode's keys. None when it cannot be read at all."""
     written = _read(path, problems)
-    return None if written is None else worker_of(written, problems, definition)
+    if written is None:
+        return None
+    worker = worker_of(written, problems, definition)
+    if worker.config[SIGNALS] and not is_installed():
+        message = "needs the extra opentelemetry: `pip install connect-runtime[opentelemetry]`."
+        problems.error(worker.where(SIGNALS), message, key=SIGNALS)
+    return worker
 
 
 def read_any_worker(path: str, problems: Problems, plugin_path: str | None = None) -> WorkerFile | None:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from connect.data.batch import SinkBatch, SourceBatch
+from connect.data.record import TopicPartition
 from connect.kafka.writing.produce import Delivery
 from connect.pipeline import Chain, ErrorCounts, Step
 from connect.telemetry.metrics import AGES, RECORDS, Counter, Histogram, Registry
@@ -49,6 +50,7 @@ class Meter:
             for outcome in ("success", "failure", "skipped")
         }
         self._errors = {name: self.gauge(metric) for name, metric in _ERRORS.items()}
+        self._step_seconds: dict[Step, Histogram] = {}
 
     def counter(self, name: str, **labels: str) -> Counter:
         """A counter of this task."""
@@ -66,18 +68,18 @@ class Meter:
 
     def watch(self, chain: Chain) -> None:
         """Measure the time of each step of a chain for a batch."""
-        seconds: dict[Step, Histogram] = {}
+        chain.watch = self.stepped
 
-        def observe(step: Step, took: float) -> None:
-            if step not in seconds:
-                stage = step.stage.value.lower()
-                seconds[step] = self.histogram("connect_task_step_seconds", stage=stage, step=_name(step))
-            seconds[step].observe(took)
+    def stepped(self, step: Step, seconds: float) -> None:
+        """A step of the chain took so many seconds for a batch."""
+        if step not in self._step_seconds:
+            stage = step.stage.value.lower()
+            measured = self.histogram("connect_task_step_seconds", stage=stage, step=name_of_step(step))
+            self._step_seconds[step] = measured
+        self._step_seconds[step].observe(seconds)
 
-        chain.watch = observe
-
-    def committed(self, outcome: str, seconds: float) -> None:
-        """Offsets were committed, or that failed: `outcome` is success or failure."""
+    def committed(self, outcome: str, seconds: float, offsets: Mapping[TopicPartition, int] | None = None) -> None:
+        """Offsets were committed, or that failed: `outcome` is success or failure. `offsets` are those of a sink."""
         self._commits[outcome].add()
         self._commit_seconds.observe(seconds)
 
@@ -95,6 +97,9 @@ class Meter:
             gauge.set(getattr(counts, name))
         if counts.parked:
             self.counter("connect_task_parked_records_total").reach(counts.parked)
+
+    def ends(self, error: str = "") -> None:
+        """The task ends, with this kind of error if there was one."""
 
 
 class SourceMeter(Meter):
@@ -127,8 +132,8 @@ class SourceMeter(Meter):
                 self._age_seconds = self.histogram("connect_source_age_seconds", AGES)
             self._age_seconds.observe(max(0.0, time.time() - delivery.timestamp / 1000))
 
-    def transaction(self, records: int) -> None:
-        """A transaction with this many records was committed."""
+    def transaction(self, records: int, seconds: float = 0.0) -> None:
+        """A transaction with this many records was committed, which took so many seconds."""
         if self._transaction_records is None:
             self._transaction_records = self.histogram("connect_source_transaction_records", RECORDS)
         self._transaction_records.observe(records)
@@ -156,8 +161,8 @@ class SinkMeter(Meter):
         self._behind = self.gauge("jmx_sink_record_lag_max")
         self._timestamp: int | None = None
 
-    def consumed(self, batch: SinkBatch) -> None:
-        """Records were consumed, still as bytes."""
+    def consumed(self, batch: SinkBatch, seconds: float) -> None:
+        """A poll returned records, still as bytes."""
         rows = len(batch)
         self._read.add(rows)
         self._batch_records.observe(rows)
@@ -195,6 +200,7 @@ def size_of(values: list[Any]) -> float:
     return size * (len(values) / len(looked_at)) if looked_at else 0
 
 
-def _name(step: Step) -> str:
+def name_of_step(step: Step) -> str:
+    """The name of a step in metrics and traces: the alias of a transformation, the class of a converter."""
     alias: str | None = getattr(step, "alias", None)
     return alias or step.operation

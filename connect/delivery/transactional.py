@@ -214,6 +214,7 @@ class TransactionalOutput(Output):
             self._open = self._with_offsets = False
 
     def _commit(self, waiting: Callable[[], None]) -> None:
+        began = time.monotonic()
         records = self._offsets(list(self._positions.values()))
         tries = 0
         while True:
@@ -246,7 +247,7 @@ class TransactionalOutput(Output):
         self._positions, self._dropped = {}, []
         self._clear()
         self._boundary.ended(time.monotonic())
-        self._source.meter.transaction(rows)
+        self._source.meter.transaction(rows, time.monotonic() - began)
         self._stored(told)
         if self._source.task.acknowledges_records:
             for number, part in enumerate(parts):

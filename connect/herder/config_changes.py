@@ -135,5 +135,5 @@ class ConfigChanges:
         return self._recorder.written_by(name, author)
 
     def _refuse_if_wrong(self, name: str, config: Mapping[str, str]) -> None:
-        with self._pool.operations.enter(f"validating the configuration of connector {name}"):
+        with self._pool.operations.enter(f"validating the configuration of connector {name}", name):
             self._queries.refuse_if_wrong(name, config)

@@ -8,6 +8,7 @@ import traceback
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from typing import Any, TypeVar
 
 from connect.errors import ConnectError
@@ -53,7 +54,7 @@ class ConnectorWork:
     def or_fail(self, name: str, what: str, work: Callable[[], None]) -> None:
         """Run it now. While the worker is stopping, errors are not reported."""
         try:
-            with self._operations.enter(what):
+            with self._operations.enter(what, name):
                 work()
         except Exception as error:
             if self._ending:
@@ -99,15 +100,19 @@ class KeyedQueues:
         self._closed = False
 
     def submit(self, name: str, work: Callable[[], T]) -> Future[T]:
-        """Run this after everything that was submitted for this name before. Cancelled after `close`."""
+        """Run this after everything that was submitted for this name before. Cancelled after `close`.
+
+        It runs in the context of who submits it: in the trace of a request, perhaps.
+        """
         done: Future[T] = Future()
+        context = copy_context()
 
         def run() -> None:
             if self._closed or not done.set_running_or_notify_cancel():
                 done.cancel()
                 return
             try:
-                result = work()
+                result = context.run(work)
             except BaseException as error:
                 done.set_exception(error)
             else:

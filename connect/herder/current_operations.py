@@ -8,18 +8,36 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 
+from connect.telemetry.spans import Tracer
+
 
 class CurrentOperations:
-    """The operations that run at this moment. Safe to use from many threads."""
+    """The operations that run at this moment. Safe to use from many threads.
 
-    def __init__(self) -> None:
+    Args:
+        tracer: traces them.
+    """
+
+    def __init__(self, tracer: Tracer | None = None) -> None:
+        self._tracer = tracer or Tracer()
         self._now: dict[int, tuple[str, float]] = {}
         self._last: tuple[str, float, float] | None = None
         self._lock = threading.Lock()
 
     @contextmanager
-    def enter(self, what: str) -> Iterator[None]:
-        """Inside, the worker is doing this: "starting connector orders"."""
+    def enter(self, what: str, name: str = "") -> Iterator[None]:
+        """Inside, the worker is doing this: "starting connector orders".
+
+        Args:
+            what: in words, which end with the connector, or the task, that it is about.
+            name: of that connector, for its trace.
+        """
+        operation, about = _named(what, name)
+        with self._noted(what), self._tracer.span(operation, attributes=about):
+            yield
+
+    @contextmanager
+    def _noted(self, what: str) -> Iterator[None]:
         began = time.time()
         me = threading.get_ident()
         with self._lock:
@@ -49,6 +67,17 @@ class CurrentOperations:
             f"The last operation the worker completed was {what}, which began at {_moment(began)}"
             f" and completed at {_moment(ended)}"
         )
+
+
+def _named(what: str, name: str) -> tuple[str, dict[str, str]]:
+    """The kind of an operation, and what it is about: "starting task orders-0" is "starting task", of orders and 0."""
+    head, _, rest = what.rpartition(f" {name}")
+    number = rest.removeprefix("-")
+    if not name or not head or not (rest == "" or rest[0] == " " or (rest[0] == "-" and number.isdecimal())):
+        return what.partition(" ")[0] if name else what, {"connector": name} if name else {}
+    if rest[:1] == "-":
+        return head, {"connector": name, "task": number}
+    return head.removesuffix(" of") + rest, {"connector": name}
 
 
 def _moment(seconds: float) -> str:

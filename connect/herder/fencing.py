@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from typing import Final, NamedTuple
 from urllib.parse import quote
 
@@ -81,7 +82,8 @@ class Fencing:
             if running is not None and not running.done():
                 return running
             planned = self._leader.submit(name, f"fencing out the tasks of connector {name}", lambda: self._plan(name))
-            running = self._rounds[name] = self._threads.submit(self._carry_out, name, planned)
+            carry_out = copy_context().run  # in the trace of who asks for it
+            running = self._rounds[name] = self._threads.submit(carry_out, self._carry_out, name, planned)
             return running
 
     def _plan(self, name: str) -> _Round | None:
@@ -106,7 +108,9 @@ class Fencing:
         if wanted is None:
             return
         began = time.monotonic()
-        fence(wanted.java, wanted.ids, _FENCE_S)
+        about: dict[str, str | int] = {"connector": name, "connect.fencing.tasks": len(wanted.ids)}
+        with self._worker.measures.tracer.span("fencing", attributes=about):
+            fence(wanted.java, wanted.ids, _FENCE_S)
         log.info("fenced out %d tasks in %.3g s", len(wanted.ids), time.monotonic() - began, extra={"about": name})
 
         def note() -> None:

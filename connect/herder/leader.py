@@ -25,6 +25,7 @@ from connect.herder.pool import Pool
 from connect.settings.distributed_keys import SigningOptions
 from connect.settings.rest_security_keys import AUTHENTICATION
 from connect.storage.config_state import SessionKey
+from connect.telemetry.spans import outgoing
 
 log = logging.getLogger("connect.herder")
 
@@ -83,7 +84,7 @@ class Leader:
         """
 
         def run() -> T:
-            with self._operations.enter(what):
+            with self._operations.enter(what, name):
                 self.refuse_unless_leader()
                 self._claim()
                 self._config.read_to_end(CATCH_UP_S)
@@ -126,7 +127,7 @@ class Leader:
     def ask(self, method: str, path: str, body: bytes, more: Mapping[str, str] | None = None) -> None:
         """Send the leader a request of this worker, signed under "sessioned" (KIP-507). Raises ConnectError."""
         role = self._member.role
-        headers = dict(more or {})
+        headers = {**outgoing(), **(more or {})}
         key = self._config.state.session_key
         if role.protocol == "sessioned" and key is not None:
             algorithm = self._signing.algorithm

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from connect.settings.definition import Config
 from connect.settings.metrics_keys import MetricsOptions
 from connect.telemetry.metrics import Registry
+from connect.telemetry.spans import Tracer
 from connect.telemetry.windows import Span, Window
 
 #: Of what was measured of a task's CPU so long ago still a third counts.
@@ -78,6 +79,7 @@ class Measures:
         registry: of the worker, and of all its tasks.
         span: the window of rates, averages and extremes.
         connectors, tasks: their starts.
+        tracer: of the worker, and of what its tasks report.
     """
 
     def __init__(self, worker: Config) -> None:
@@ -85,6 +87,7 @@ class Measures:
         self.span = span_of(worker)
         self.connectors = Startups(self.span)
         self.tasks = Startups(self.span)
+        self.tracer = Tracer()
 
     def started_again(self, connector: str, task: int, reason: str) -> None:
         """A task that ran on this worker before is restarted. The reason is failure, configuration or request."""

@@ -76,6 +76,11 @@ class Rebalances:
         self._had = Work()  # after the last one; it changes only between `began` and `ended`
         self._ended: float | None = None
         self._recent: deque[Rebalance] = deque(maxlen=KEPT)
+        self._told: Callable[[Rebalance], object] = lambda _: None
+
+    def listen(self, told: Callable[[Rebalance], object]) -> None:
+        """Have this called with each rebalance that has ended. It must not block."""
+        self._told = told
 
     def asked(self, cause: str, reason: str = "") -> None:
         """This worker requests a rebalance; the first cause counts until it begins."""
@@ -118,22 +123,22 @@ class Rebalances:
             self._completed += 1
             self._milliseconds.record(seconds * 1000)
             ended = int(self._wall() * 1000)
-            self._recent.append(
-                Rebalance(
-                    generation=role.generation,
-                    leader=worker_id(role.leader_url),
-                    leader_member=leader_member,
-                    began=ended - int(seconds * 1000),
-                    ended=ended,
-                    cause=why.cause,
-                    reason=why.reason,
-                    assigned=Moved.of(self._had - had),
-                    revoked=Moved.of(had - self._had),
-                    led=led,
-                )
+            rebalance = Rebalance(
+                generation=role.generation,
+                leader=worker_id(role.leader_url),
+                leader_member=leader_member,
+                began=ended - int(seconds * 1000),
+                ended=ended,
+                cause=why.cause,
+                reason=why.reason,
+                assigned=Moved.of(self._had - had),
+                revoked=Moved.of(had - self._had),
+                led=led,
             )
+            self._recent.append(rebalance)
         self._registry.counter("connect_rebalances_total", cause=why.cause).add()
         self._registry.histogram("connect_rebalance_seconds", cause=why.cause).observe(seconds)
+        self._told(rebalance)
 
     def recent(self) -> list[Rebalance]:
         """The last two hundred, newest first."""

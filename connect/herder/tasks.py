@@ -28,6 +28,7 @@ from connect.pipeline.error_kinds import ErrorKind
 from connect.settings.worker_keys import RunOptions
 from connect.storage import MemoryStatusStore, RestartNote, State, TaskStatus, WaitNote
 from connect.telemetry.outages import Waiter
+from connect.telemetry.spans import OpenSpan
 from connect.worker import messages
 from connect.worker.lease import now
 from connect.worker.supervisor import Supervisor, TaskProcess
@@ -65,6 +66,7 @@ class RunningTask:
         state: the last published one.
         stalled: why it moves nothing although there is work, else None.
         waiter: waits while the task does.
+        starting: the span of its start, until it reports that it runs.
         figures: its measurements.
         cpu: its CPU.
     """
@@ -83,6 +85,7 @@ class RunningTask:
     state: State | None = None
     stalled: str | None = None
     waiter: Waiter = field(init=False)
+    starting: OpenSpan | None = None
     cpu: CpuShare = field(default_factory=CpuShare)
 
     def __post_init__(self) -> None:
@@ -169,6 +172,7 @@ class Tasks:
             process = self._began(spec)
             figures = TaskFigures(spec.kind, self._measures.span)
             self._running[key] = RunningTask(process, version, figures, written, paused=spec.paused)
+            self._running[key].starting = self._measures.tracer.open("task start", attributes=_about(spec))
             self._count_restart(key, spec)
         self._measures.registry.forget(spec.id)
         self._supervisor.watch(process)
@@ -194,6 +198,8 @@ class Tasks:
             chosen = [(key, self._running[key]) for key in which if key in self._running]
             for _, task in chosen:
                 task.wanted = False
+        tracer = self._measures.tracer
+        stopping = {key: tracer.open("task stop", attributes=_about(task.process.spec)) for key, task in chosen}
         for _, task in chosen:
             if not task.process.ended.is_set():
                 self._supervisor.stop_task(task.process, graceful)
@@ -204,6 +210,8 @@ class Tasks:
             if task.aborting is not None:
                 wait_for([task.aborting], _ABORT_S)
             task.given_up = True
+            if (span := stopping[key]) is not None:
+                span.end()
             with self._lock:
                 self._running.pop(key, None)
             self._measures.registry.forget(task.process.id)
@@ -272,6 +280,8 @@ class Tasks:
                         running.version = message.version or running.version
                     if running.figures.state == "unassigned":
                         self._measures.tasks.succeeded()
+                        if running.starting is not None:
+                            running.starting.end()
                     running.figures.entered("paused" if paused else "running")
                 self._put(task, State.PAUSED if paused else State.RUNNING)
             case messages.Progress():
@@ -280,6 +290,8 @@ class Tasks:
                     running.progress = message
                     running.figures.take(message.metrics)
                     self._measures.registry.merge(task.id, message.metrics)
+            case messages.Spans(spans):
+                self._measures.tracer.take(spans)
             case messages.Alive(cpu):
                 if (running := self._find(task)) is not None:
                     running.cpu.take(time.monotonic(), cpu)
@@ -307,6 +319,8 @@ class Tasks:
         running = self._find(task)
         if running is not None:
             running.waiter.leaves()
+            if running.starting is not None:  # or it has never run
+                running.starting.end("it ended before it ran" if error is None else task.failure.name)
         starts_again = "" if running is None or error is not None else task.uprooted or running.moving
         if running is not None and starts_again:
             log.info("%s It starts again.", starts_again, extra={"about": task.id})
@@ -485,6 +499,10 @@ def _totals(task: RunningTask) -> TaskTotals:
     told, figures = task.progress, task.figures
     lag = float(told.lag) if told.lag >= 0 and task.process.spec.kind == "sink" else math.nan
     return TaskTotals(id(task.process), told.records, told.errors, lag, figures.put_s, figures.oldest)
+
+
+def _about(spec: messages.TaskSpec) -> dict[str, str]:
+    return {"connector": spec.connector, "task": str(spec.task), "connect.kind": spec.kind}
 
 
 def _hash(spec: messages.TaskSpec) -> int:

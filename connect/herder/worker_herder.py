@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from functools import partial
 from typing import Final, TypeVar
 
 from connect.herder import offsets
@@ -28,6 +29,7 @@ from connect.herder.leader import Leader
 from connect.herder.membership import Alone, Membership
 from connect.herder.model import Change, ConnectorInfo, ConnectorState, Health, OffsetEntry, TargetState
 from connect.herder.offset_stores import exactly_once
+from connect.herder.opentelemetry import opentelemetry, trace_rebalance
 from connect.herder.peer_requests import PeerRequests
 from connect.herder.pool import Pool
 from connect.herder.pool_states import PoolStates
@@ -74,12 +76,15 @@ class WorkerHerder:
 
     def __init__(self, worker: Worker, log: ConfigLog, member: Membership, recorder: NoRecorder | None = None) -> None:
         self.worker = worker
-        self._pool = Pool(worker, log, member, CurrentOperations())
+        self._pool = Pool(worker, log, member, CurrentOperations(worker.measures.tracer))
         self._queries = WorkerQueries(worker)
         # What may take long before a change: one after another for each connector.
         self._checks = KeyedQueues(_AT_ONCE)
         self._lag = LagWatch(worker)
         self._metrics = WorkerMetrics(worker, self._lag, *member.measured)
+        self._opentelemetry = opentelemetry(worker, self._metrics)
+        for group in member.measured:
+            group.listen(partial(trace_rebalance, worker.measures.tracer))
         self._states = PoolStates(self._pool, self._queries.submit)
         self._leader = Leader(self._pool)
         self._recorder = recorder or NoRecorder()
@@ -99,6 +104,7 @@ class WorkerHerder:
         self._pool.member.join(self._assigned)
         self._lag.start()
         self._metrics.hour.start()
+        self._opentelemetry.start()
         self.started = True
 
     def stop(self) -> None:
@@ -119,6 +125,7 @@ class WorkerHerder:
         self.worker.hosts.close()  # nor what waits for a connector
         self._assigned.queue.close()
         self.worker.stop(ending)
+        self._opentelemetry.stop(ending.left())
 
     # Reads.
 

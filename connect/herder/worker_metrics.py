@@ -24,9 +24,10 @@ from connect.settings.raw import comma_separated
 from connect.storage import ConnectorStatus, State
 from connect.telemetry import processes
 from connect.telemetry.catalogue import DOCS, FOR_KAFKA, KAFKA, Naming, prometheus_name
-from connect.telemetry.exposition import families, text
+from connect.telemetry.exposition import Family, families, text
 from connect.telemetry.metrics import Kind, Registry, Sample
 from connect.telemetry.redaction import redactor
+from connect.telemetry.spans import Tracer
 from connect.worker.messages import TaskSpec
 from connect.worker.supervisor import TaskProcess
 
@@ -92,14 +93,23 @@ class WorkerMetrics:
         """The registry of the worker's own metrics."""
         return self._worker.measures.registry
 
+    @property
+    def tracer(self) -> Tracer:
+        """The tracer of the worker."""
+        return self._worker.measures.tracer
+
     def page(self) -> str:
         """The page for Prometheus."""
+        return text(self.families())
+
+    def families(self) -> list[Family]:
+        """What is on it."""
         naming = self._options.prometheus_names
         ours = (_shown(one) for one in self.registry.snapshot() if not one.name.startswith(FOR_KAFKA))
         samples = [*self._kafka(naming), *ours, *self._derived()]
         for more in self._more:
             samples += more.samples()
-        return text(families(samples, DOCS))
+        return families(samples, DOCS)
 
     def of(self, name: str) -> ConnectorMetrics:
         """What is known here of a connector."""

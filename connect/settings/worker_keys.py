@@ -13,6 +13,7 @@ from connect.settings.definition import define
 from connect.settings.distributed_keys import CLIENT, DISTRIBUTED_ONLY
 from connect.settings.isolation_keys import IsolationOptions
 from connect.settings.metrics_keys import MetricsOptions, PrometheusOptions
+from connect.settings.opentelemetry_keys import OpenTelemetryOptions
 from connect.settings.options import Options
 from connect.settings.recovery_keys import RecoveryOptions
 from connect.settings.rest_security_keys import RestSecurityOptions
@@ -282,7 +283,12 @@ STANDALONE_ONLY: Final = define(
     ),
 )
 
-_WATCHED: Final = MetricsOptions.definition() | PrometheusOptions.definition() | RestSecurityOptions.definition()
+_WATCHED: Final = (
+    MetricsOptions.definition()
+    | PrometheusOptions.definition()
+    | OpenTelemetryOptions.definition()
+    | RestSecurityOptions.definition()
+)
 
 #: Everything that a standalone worker reads itself.
 STANDALONE: Final = COMMON | _WATCHED | STANDALONE_ONLY

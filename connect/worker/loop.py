@@ -56,6 +56,9 @@ class Loop(ABC):
                 self._report.tell_if_due()
         except Stopping:
             self.log.debug("stopping")
+        except BaseException as error:
+            self._fails(error)
+            raise
         finally:
             steps = (*self._last_steps(), self._waiter.leaves, self._waiter_for_offsets.leaves)
             take_all(steps, self.log, self._report.tell)
@@ -85,6 +88,9 @@ class Loop(ABC):
     @abstractmethod
     def measure(self, report: ProgressReport) -> None:
         """Fill in what is not counted continuously."""
+
+    def _fails(self, error: BaseException) -> None:  # noqa: B027 - only what is traced has something to end
+        """The task ends with this error; the last steps follow."""
 
     def _may_go_on(self) -> None:
         """Return when the task may work: it holds its lease (P3). Raises Stopping."""

@@ -11,6 +11,7 @@ import msgspec
 
 from connect.pipeline.error_kinds import ErrorKind
 from connect.telemetry.metrics import Sample
+from connect.telemetry.spans import Span
 
 
 class Message(msgspec.Struct, frozen=True, tag=True):
@@ -233,6 +234,12 @@ class Progress(Message, frozen=True):
     metrics: list[Sample]
 
 
+class Spans(Message, frozen=True):
+    """What was traced of the task's batches and commits since the last time."""
+
+    spans: list[Span]
+
+
 class Stalled(Message, frozen=True):
     """The task moves nothing although there is work: why, and where its thread is. Empty when it continues."""
 
@@ -450,6 +457,7 @@ AnyMessage = (
     | Membership
     | LeftGroup
     | Progress
+    | Spans
     | Stalled
     | Waiting
     | Alive

@@ -6,9 +6,10 @@ import time
 from collections.abc import Callable, Mapping
 
 from connect.data.column import Column
+from connect.delivery.traces import TaskTraces
 from connect.telemetry.metrics import Registry
 from connect.worker.control import Control
-from connect.worker.messages import Progress, UsedTopics
+from connect.worker.messages import Progress, Spans, UsedTopics
 
 #: How often a task tells how far it is; and how often one that moves nothing looks whether there is something to tell.
 _EVERY_S = 1.0
@@ -22,20 +23,28 @@ class ProgressReport:
         control: to the worker.
         registry: of this process; its changes are reported too.
         labels: of the task's metrics.
+        traces: of its batches, reported too; None where nothing is traced.
 
     Attributes:
         measure: called before each report, to fill in what is not counted continuously; set by the task's loop.
-        registry, labels: see there.
+        registry, labels, traces: see there.
         read: records polled from the source, or consumed.
         records: records acknowledged by the broker, or accepted by the sink task.
         lag: records that wait; -1 unknown.
         errors: records given up.
     """
 
-    def __init__(self, control: Control, registry: Registry, labels: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        control: Control,
+        registry: Registry,
+        labels: Mapping[str, str] | None = None,
+        traces: TaskTraces | None = None,
+    ) -> None:
         self.measure: Callable[[ProgressReport], None] = lambda _: None
         self.registry = registry
         self.labels = labels or {}
+        self.traces = traces
         self.read = 0
         self.records = 0
         self.lag = -1
@@ -66,6 +75,8 @@ class ProgressReport:
         """Report to the worker now. Only changes are sent: an idle task is silent."""
         self._due = time.monotonic() + _EVERY_S
         self.measure(self)
+        if self.traces is not None and (spans := self.traces.take()):
+            self._control.send(Spans(spans))
         counts = (self.records, self.read, self.lag, self.errors)
         metrics = self.registry.changed()
         if metrics or counts != self._told:

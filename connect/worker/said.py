@@ -11,12 +11,15 @@ from typing import Final
 import msgspec
 
 from connect.telemetry.metrics import Buckets, Sample
+from connect.telemetry.spans import is_sound
 from connect.worker import messages
 from connect.worker.channel import cut
 
 #: Series of one task, and topics. A task of ours has about fifty series.
 MOST: Final = 10_000
 _BOUNDS = 200
+#: Spans at a time: what a worker keeps for all of its tasks.
+_SPANS: Final = 2_048
 #: Characters of a label, its name and its value.
 _LABEL_SIZE = 1_000
 #: Bytes of a record that is shown.
@@ -83,6 +86,8 @@ class Said:
                 return messages.UsedTopics(
                     [topic for topic in topics if len(topic) <= _TOPIC and self._is_known(topic)]
                 )
+            case messages.Spans(spans):
+                return messages.Spans([span for span in spans[:_SPANS] if is_sound(span)])
             case messages.Progress():
                 return msgspec.structs.replace(message, metrics=self._sound(message.metrics))
         return message

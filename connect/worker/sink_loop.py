@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from connect.data.batch import SinkBatch
 from connect.data.record import TopicPartition
-from connect.delivery.meter import SinkMeter
 from connect.delivery.retrying_consumer import SinkConsumer
 from connect.delivery.sink import NO_RECORDS, SinkDelivery
+from connect.delivery.traces import sink_meter
 from connect.errors import ConnectError, RetriableError
 from connect.kafka.reading.consume import RebalanceListener
 from connect.plugins.lifetime import Lifetime
@@ -75,7 +75,7 @@ class SinkLoop(Loop):
         self._longest_poll = _POLL_S
         self._put_due = 0.0
         self._moved_at = 0.0  # when a record came last
-        self._meter = SinkMeter(report.registry, report.labels)
+        self._meter = sink_meter(report.registry, report.labels, report.traces)
         self._meter.watch(delivery.chain)
 
     # What others look at.
@@ -127,13 +127,14 @@ class SinkLoop(Loop):
         put_due = self._next_put()
         due = self._commit_due if self._paused else min(put_due, self._commit_due)
         self._control.set_activity("poll")
+        polled_at = time.monotonic()
         batch = self.partitions.consumer.poll(min(self._longest_poll, max(0.0, due - now)))
         if not self.partitions.assignment:
             self.partitions.tell_membership()
         if batch is not None:
             self._offsets.consumed(batch, self.partitions.consumer.positions())
             self._report.read += len(batch)
-            self._meter.consumed(batch)
+            self._meter.consumed(batch, time.monotonic() - polled_at)
             self._report.used(batch.topics)
             self._control.set_activity("The pipeline")
             self._deliver(self._delivery.convert(batch))
@@ -225,7 +226,7 @@ class SinkLoop(Loop):
             self._meter.committed("failure", time.monotonic() - began)
             self._offsets_failed(str(error))
             return
-        self._meter.committed("success", time.monotonic() - began)
+        self._meter.committed("success", time.monotonic() - began, changed)
         self._offsets_stored()
         offsets.committed.update(changed)
         self._delivery.committed({p: offsets.committed.get(p, 0) for p in offsets.given})
@@ -268,4 +269,8 @@ class SinkLoop(Loop):
 
     def _last_steps(self) -> Sequence[Callable[[], object]]:
         """Commit what is durable and give the partitions back, then end the task."""
-        return [self.partitions.leave, self._life.end, self._delivery.chain.close, self._delivery.close]
+        last = (self.partitions.leave, self._life.end, self._delivery.chain.close, self._delivery.close)
+        return (*last, self._meter.ends)
+
+    def _fails(self, error: BaseException) -> None:
+        self._meter.ends(type(error).__name__)

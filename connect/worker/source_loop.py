@@ -10,6 +10,7 @@ from connect.api.source import SourceTask
 from connect.data.batch import SourceBatch
 from connect.delivery.meter import SourceMeter
 from connect.delivery.source import Output
+from connect.delivery.traces import source_meter
 from connect.errors import ConnectError, RetriableError
 from connect.pipeline import Chain
 from connect.plugins.lifetime import Lifetime
@@ -65,7 +66,7 @@ class SourceLoop(Loop):
         self._output: Output | None = None
         self._put_off = ""  # why the last poll is to be tried again
         self._moved_at = 0.0  # when something came last
-        self._meter = SourceMeter(report.registry, report.labels)
+        self._meter = source_meter(report.registry, report.labels, report.traces)
         self._meter.watch(chain)
 
     def measure(self, report: ProgressReport) -> None:
@@ -152,7 +153,10 @@ class SourceLoop(Loop):
         return True
 
     def _last_steps(self) -> Sequence[Callable[[], object]]:
-        return (self._finish, self._life.end, self._chain.close, self._close)
+        return (self._finish, self._life.end, self._chain.close, self._close, self._meter.ends)
+
+    def _fails(self, error: BaseException) -> None:
+        self._meter.ends(type(error).__name__)
 
     def _finish(self) -> None:
         if self._output is None:

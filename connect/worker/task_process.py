@@ -22,6 +22,7 @@ from connect.delivery.context import SinkContext
 from connect.delivery.error_outputs import ErrorOutputs, TaskConfigs
 from connect.delivery.retrying_consumer import SinkConsumer
 from connect.delivery.sink import SinkDelivery
+from connect.delivery.traces import TaskTraces, WriteTraceparent
 from connect.errors import ConnectError, one_line
 from connect.kafka.clients.settings import task_client_settings
 from connect.kafka.group.static_member import as_static_member
@@ -34,6 +35,7 @@ from connect.pipeline.put_halving import halves_puts
 from connect.plugins import Plugins
 from connect.plugins.engines import chosen_engine, load_engine
 from connect.plugins.loading import load_class
+from connect.settings.opentelemetry_keys import OpenTelemetryOptions
 from connect.settings.subscription import subscription
 from connect.settings.worker_keys import RunOptions, TapOptions
 from connect.telemetry.metrics import Registry
@@ -199,15 +201,24 @@ def _source_loop(
     worker: RunOptions,
     open_output: OpenOutput,
 ) -> SourceLoop:
+    traces = _traces(task)
+    if traces is not None and OpenTelemetryOptions.parse(task.worker_config).writes_traceparent:
+        chain.steps.append(WriteTraceparent(traces))
     return SourceLoop(
         plugin,
         task.config,
         chain,
         lambda meter: open_output(plugin, chain, meter),
         control,
-        ProgressReport(control, registry, _labels(task)),
+        ProgressReport(control, registry, _labels(task), traces),
         worker.graceful,
     )
+
+
+def _traces(task: messages.TaskSpec) -> TaskTraces | None:
+    """The traces of a task; None where the worker sends none."""
+    options = OpenTelemetryOptions.parse(task.worker_config)
+    return TaskTraces(_labels(task), options.batches) if options.traces else None
 
 
 def _labels(task: messages.TaskSpec) -> dict[str, str]:
@@ -255,7 +266,7 @@ def _sink_loop(
         errors.make_topics(topics, control.pause_for)
         return errors.consumer(read, listener)
 
-    report = ProgressReport(control, registry, _labels(task))
+    report = ProgressReport(control, registry, _labels(task), _traces(task))
     loop = SinkLoop(delivery, task.config, make_consumer, control, report, worker.flush_interval)
     context.owner = loop.partitions
     return loop

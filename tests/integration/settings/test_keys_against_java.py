@@ -10,6 +10,7 @@ from connect.settings import Definition
 from connect.settings.connector_keys import SINK, SOURCE
 from connect.settings.definition import text
 from connect.settings.metrics_keys import PrometheusOptions
+from connect.settings.opentelemetry_keys import OpenTelemetryOptions
 from connect.settings.recovery_keys import RecoveryOptions
 from connect.settings.worker_keys import DISTRIBUTED, PREFIXES, STANDALONE, TapOptions
 from tests.support.java import JavaProgram
@@ -61,7 +62,11 @@ OURS = {
     *("log.level", "log.format", "rest.mask.secrets", "rest.forwarded.allow.ips", "rest.allowed.hosts"),
     *("metrics.prometheus.enable", "metrics.prometheus.names", "metrics.lag.interval.ms", "metrics.lag.samples"),
     *("config.history.versions", "config.history.topic"),
-} | {setting.name for options in (PrometheusOptions, RecoveryOptions, TapOptions) for setting in options.definition()}
+} | {
+    setting.name
+    for options in (OpenTelemetryOptions, PrometheusOptions, RecoveryOptions, TapOptions)
+    for setting in options.definition()
+}
 
 
 @pytest.fixture(scope="module")

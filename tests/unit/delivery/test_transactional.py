@@ -150,7 +150,7 @@ class Setting:
     def it(self) -> TransactionalOutput:
         if self._made is None:
             meter = SourceMeter(Registry(), {})
-            meter.transaction = self.counts.append  # type: ignore[method-assign]
+            meter.transaction = lambda records, _: self.counts.append(records)  # type: ignore[method-assign]
             self._made = TransactionalOutput(
                 Source(self.task, Chain([], self.errors._policy), self.errors, self.control, meter),
                 self.broker,  # type: ignore[arg-type]

@@ -19,6 +19,7 @@ from connect.settings import Listed
 from connect.storage import ConnectorStatus, State, TaskStatus
 from connect.storage.config_history import ConfigVersion
 from connect.telemetry.metrics import Registry
+from connect.telemetry.spans import Tracer
 from connect.worker.trials import TrialResult
 
 T = TypeVar("T")
@@ -37,6 +38,7 @@ class FakeMetrics:
 
     def __init__(self) -> None:
         self.registry = Registry()
+        self.tracer = Tracer()
         self.hour = LastHour(dict)
 
     def page(self) -> str:
