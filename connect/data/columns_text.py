@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 _WHOLE: Final = frozenset({Type.INT8, Type.INT16, Type.INT32, Type.INT64})
 
+#: With fewer maps of the same keys they are written entry by entry.
+_FEW_ALIKE: Final = 8
+
 #: Between these Java writes a double without an exponent, as Python and JSON do.
 PLAIN_FROM, PLAIN_TO = 1e-3, 1e7
 #: With more digits behind the point Java writes some decimals with an exponent.
@@ -198,11 +201,24 @@ def _schemaless(items: Sequence[Any]) -> Sequence[str]:
 
 def _map_texts(items: Sequence[dict[Any, Any]]) -> Sequence[str]:
     """Each object as Java prints a `Map`."""
-    names = tuple(items[0])
-    if names and list(map(tuple, items)).count(names) == len(items):
-        return map_column_texts(dict(zip(names, zip(*map(dict.values, items), strict=True), strict=True)))
-    keys, values = list(chain.from_iterable(items)), list(chain.from_iterable(map(dict.values, items)))
-    return _entries(items, _schemaless(keys), _schemaless(values))
+    alike: dict[tuple[Any, ...], list[int]] = {}
+    for row, names in enumerate(map(tuple, items)):
+        alike.setdefault(names, []).append(row)
+    if () in alike or len(items) < _FEW_ALIKE * len(alike):
+        keys, values = list(chain.from_iterable(items)), list(chain.from_iterable(map(dict.values, items)))
+        return _entries(items, _schemaless(keys), _schemaless(values))
+    if len(alike) == 1:
+        return _map_texts_alike(next(iter(alike)), items)
+    found: list[str] = [""] * len(items)
+    for names, rows in alike.items():
+        for row, text in zip(rows, _map_texts_alike(names, [items[row] for row in rows]), strict=True):
+            found[row] = text
+    return found
+
+
+def _map_texts_alike(names: tuple[Any, ...], items: Sequence[dict[Any, Any]]) -> list[str]:
+    """Maps that have these keys, in this order."""
+    return map_column_texts(dict(zip(names, zip(*map(dict.values, items), strict=True), strict=True)))
 
 
 def map_column_texts(columns: Mapping[Any, Sequence[Any]]) -> list[str]:
