@@ -4,8 +4,8 @@
     source batch:  poll -> transform, convert ... -> send -> commit
 
 A batch is traced or not by chance, so that nothing is measured for each record. The spans are made of what the task's
-meter is told anyway, after the fact. A commit is in the trace of each traced batch that it covers; one that covers none
-of them is in a trace of its own.
+meter is told anyway, after the fact (`connect.delivery.traced_meters`). A commit is in the trace of each traced batch
+that it covers; one that covers none of them is in a trace of its own.
 """
 
 from __future__ import annotations
@@ -17,24 +17,20 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from connect.data.batch import SinkBatch, SourceBatch
 from connect.data.column import Column, Plain
 from connect.data.record import TopicPartition
-from connect.delivery.meter import SinkMeter, SourceMeter, name_of_step
-from connect.kafka.writing.produce import Delivery
-from connect.pipeline import Stage, Step
-from connect.telemetry.metrics import Registry
+from connect.pipeline import Stage
 from connect.telemetry.spans import MOST_LINKS, TRACEPARENT, Attributes, Kind, Span, SpanContext, Value
 
 #: Spans that wait to be reported: about as many as a worker keeps for all of its tasks. More are dropped.
 _MOST_SPANS: Final = 2_048
 #: Traced batches that wait for their acknowledgement and commit. Older ones are ended without.
-_MOST_BATCHES: Final = 32
+MOST_BATCHES: Final = 32
 #: Records of a batch whose headers are looked at.
 _LOOKED_AT: Final = 1_000
 
 
-class _Batch:
+class TracedBatch:
     """A traced batch.
 
     Attributes:
@@ -70,8 +66,8 @@ class TaskTraces:
     """
 
     def __init__(self, labels: Mapping[str, str], ratio: float, chance: Callable[[], float] = random.random) -> None:
-        self.current: _Batch | None = None
-        self.waiting: deque[_Batch] = deque()
+        self.current: TracedBatch | None = None
+        self.waiting: deque[TracedBatch] = deque()
         self._labels = dict(labels)
         self._ratio = ratio
         self._chance = chance
@@ -81,16 +77,16 @@ class TaskTraces:
         """Whether the next batch is traced."""
         return self._ratio > 0 and self._chance() < self._ratio
 
-    def begin(self, seconds: float, links: list[tuple[str, str]], about: Mapping[str, Value]) -> _Batch:
+    def begin(self, seconds: float, links: list[tuple[str, str]], about: Mapping[str, Value]) -> TracedBatch:
         """A batch was polled, which took so many seconds."""
         now = time.time_ns()
-        self.current = batch = _Batch(now - _ns(seconds), {**self._labels, **about}, links)
+        self.current = batch = TracedBatch(now - nanoseconds(seconds), {**self._labels, **about}, links)
         self.step(batch, "poll", seconds)
         return batch
 
     def step(
         self,
-        batch: _Batch,
+        batch: TracedBatch,
         name: str,
         seconds: float,
         kind: Kind = "internal",
@@ -98,11 +94,11 @@ class TaskTraces:
     ) -> None:
         """A step of a batch has ended now, after so many seconds."""
         batch.ended = time.time_ns()
-        self.child(batch, name, batch.ended - _ns(seconds), batch.ended, kind, about)
+        self.child(batch, name, batch.ended - nanoseconds(seconds), batch.ended, kind, about)
 
     def child(
         self,
-        batch: _Batch,
+        batch: TracedBatch,
         name: str,
         began: int,
         ended: int,
@@ -115,7 +111,7 @@ class TaskTraces:
         attributes = {**self._labels, **(about or {})}
         self._keep(Span(name, kind, *context[:2], batch.context.span, began, ended, attributes, links))
 
-    def end(self, batch: _Batch, name: str, kind: Kind, error: str = "") -> None:
+    def end(self, batch: TracedBatch, name: str, kind: Kind, error: str = "") -> None:
         """The work on a batch has ended; its commit may follow."""
         context = (*batch.context[:2], "")
         self._keep(Span(name, kind, *context, batch.began, batch.ended, batch.attributes, [], error))
@@ -124,11 +120,11 @@ class TaskTraces:
         """A commit that covers no traced batch, with the flush before it."""
         now = time.time_ns()
         context = SpanContext.new()
-        began = now - _ns(seconds) - _ns(flush or 0.0)
+        began = now - nanoseconds(seconds) - nanoseconds(flush or 0.0)
         self._keep(Span("commit", "internal", *context[:2], "", began, now, {**self._labels}, [], error))
         if flush is not None:
             child = SpanContext.new(context)[:2]
-            flushed = began + _ns(flush)
+            flushed = began + nanoseconds(flush)
             self._keep(Span("flush", "client", *child, context.span, began, flushed, {**self._labels}, []))
 
     def take(self) -> list[Span]:
@@ -139,131 +135,6 @@ class TaskTraces:
     def _keep(self, span: Span) -> None:
         if len(self._spans) < _MOST_SPANS:
             self._spans.append(span)
-
-
-class TracedSinkMeter(SinkMeter):
-    """Measures a sink task, and traces some of its batches."""
-
-    def __init__(self, registry: Registry, labels: Mapping[str, str], traces: TaskTraces) -> None:
-        super().__init__(registry, labels)
-        self._traces = traces
-        self._flush: float | None = None
-
-    def consumed(self, batch: SinkBatch, seconds: float) -> None:
-        super().consumed(batch, seconds)
-        self.ends()
-        if len(batch) and self._traces.chosen():
-            traced = self._traces.begin(seconds, links_of(batch.headers), _about(batch))
-            traced.left = batch.next_offsets()
-
-    def stepped(self, step: Step, seconds: float) -> None:
-        super().stepped(step, seconds)
-        _trace_step(self._traces, step, seconds)
-
-    def put(self, rows: int, seconds: float) -> None:
-        super().put(rows, seconds)
-        if (batch := self._traces.current) is not None:
-            self._traces.step(batch, "put", seconds, "client")
-            self._end(batch)
-            self._traces.waiting.append(batch)
-            if len(self._traces.waiting) > _MOST_BATCHES:
-                self._traces.waiting.popleft()
-
-    def pre_committed(self, seconds: float) -> None:
-        super().pre_committed(seconds)
-        self._flush = seconds
-
-    def committed(self, outcome: str, seconds: float, offsets: Mapping[TopicPartition, int] | None = None) -> None:
-        super().committed(outcome, seconds, offsets)
-        traces, flush = self._traces, self._flush or 0.0
-        ended = time.time_ns()
-        flushed = ended - _ns(seconds)
-        done = offsets or {} if outcome == "success" else {}
-        covered = [batch for batch in traces.waiting if _is_covered(batch, done)]
-        for batch in covered:
-            traces.waiting.remove(batch)
-            traces.child(batch, "flush", flushed - _ns(flush), flushed, "client")
-            traces.child(batch, "commit", flushed, ended)
-        if not covered:
-            traces.alone(seconds, "" if outcome == "success" else outcome, flush)
-        self._flush = None
-
-    def ends(self, error: str = "") -> None:
-        if (batch := self._traces.current) is not None:  # or nothing of it was left to put
-            self._end(batch, error)
-
-    def _end(self, batch: _Batch, error: str = "") -> None:
-        self._traces.end(batch, "sink batch", "consumer", error)
-        self._traces.current = None
-
-
-class TracedSourceMeter(SourceMeter):
-    """Measures a source task, and traces some of its batches."""
-
-    def __init__(self, registry: Registry, labels: Mapping[str, str], traces: TaskTraces) -> None:
-        super().__init__(registry, labels)
-        self._traces = traces
-        self._sent: list[_Batch] = []  # acknowledged, and their offsets are not stored
-
-    def polled(self, batch: SourceBatch, seconds: float) -> None:
-        super().polled(batch, seconds)
-        traces = self._traces
-        if traces.current is not None:
-            traces.current.until = time.monotonic()
-            traces.current = None
-        if traces.chosen():
-            traces.waiting.append(traces.begin(seconds, links_of(batch.headers), _about(batch)))
-            if len(traces.waiting) > _MOST_BATCHES:
-                self._end(traces.waiting[0])
-
-    def stepped(self, step: Step, seconds: float) -> None:
-        super().stepped(step, seconds)
-        _trace_step(self._traces, step, seconds)
-
-    def settled(self, delivery: Delivery) -> None:
-        super().settled(delivery)
-        # Batches are sent one after another, each before the next is polled.
-        found = next((one for one in self._traces.waiting if one.polled <= delivery.began < one.until), None)
-        if found is not None:
-            self._traces.step(found, "send", time.monotonic() - delivery.began, "producer")
-            self._end(found)
-            self._sent = [*self._sent, found][-_MOST_BATCHES:]
-
-    def committed(self, outcome: str, seconds: float, offsets: Mapping[TopicPartition, int] | None = None) -> None:
-        super().committed(outcome, seconds, offsets)
-        self._commit(seconds, "" if outcome == "success" else outcome)
-
-    def transaction(self, records: int, seconds: float = 0.0) -> None:
-        super().transaction(records, seconds)
-        self._commit(seconds, "")
-
-    def ends(self, error: str = "") -> None:
-        for batch in list(self._traces.waiting):
-            self._end(batch, error if batch is self._traces.current else "")
-
-    def _commit(self, seconds: float, error: str) -> None:
-        covered, self._sent = ([], self._sent) if error else (self._sent, [])
-        ended = time.time_ns()
-        for batch in covered:
-            self._traces.child(batch, "commit", ended - _ns(seconds), ended)
-        if not covered:
-            self._traces.alone(seconds, error)
-
-    def _end(self, batch: _Batch, error: str = "") -> None:
-        self._traces.end(batch, "source batch", "internal", error)
-        self._traces.waiting.remove(batch)
-        if self._traces.current is batch:
-            self._traces.current = None
-
-
-def sink_meter(registry: Registry, labels: Mapping[str, str], traces: TaskTraces | None) -> SinkMeter:
-    """What measures a sink task, with traces or without."""
-    return SinkMeter(registry, labels) if traces is None else TracedSinkMeter(registry, labels, traces)
-
-
-def source_meter(registry: Registry, labels: Mapping[str, str], traces: TaskTraces | None) -> SourceMeter:
-    """What measures a source task, with traces or without."""
-    return SourceMeter(registry, labels) if traces is None else TracedSourceMeter(registry, labels, traces)
 
 
 class WriteTraceparent:
@@ -313,25 +184,6 @@ def _has_context(pairs: Iterable[tuple[str, Any]]) -> bool:
     return any(pair[0] == TRACEPARENT for pair in pairs)
 
 
-def _about(batch: SinkBatch | SourceBatch) -> Attributes:
-    about: Attributes = {"messaging.system": "kafka", "messaging.batch.message_count": len(batch)}
-    if len(batch) and batch.topics.constant:
-        about["messaging.destination.name"] = batch.topics[0]
-    return about
-
-
-def _is_covered(batch: _Batch, offsets: Mapping[TopicPartition, int]) -> bool:
-    """Whether everything of a batch is committed, now that these offsets are."""
-    batch.left = {place: offset for place, offset in batch.left.items() if offsets.get(place, 0) < offset}
-    return not batch.left
-
-
-def _trace_step(traces: TaskTraces, step: Step, seconds: float) -> None:
-    if (batch := traces.current) is not None:
-        name = "transform" if step.stage is Stage.TRANSFORMATION else "convert"
-        about = {"connect.stage": step.stage.value.lower(), "connect.step": name_of_step(step)}
-        traces.step(batch, name, seconds, about=about)
-
-
-def _ns(seconds: float) -> int:
+def nanoseconds(seconds: float) -> int:
+    """As spans count."""
     return int(seconds * 1e9)

@@ -14,7 +14,7 @@ from connect.data.batch import SinkBatch
 from connect.data.record import TopicPartition
 from connect.delivery.retrying_consumer import SinkConsumer
 from connect.delivery.sink import NO_RECORDS, SinkDelivery
-from connect.delivery.traces import sink_meter
+from connect.delivery.traced_meters import sink_meter
 from connect.errors import ConnectError, RetriableError
 from connect.kafka.reading.consume import RebalanceListener
 from connect.plugins.lifetime import Lifetime

@@ -10,7 +10,7 @@ from connect.api.source import SourceTask
 from connect.data.batch import SourceBatch
 from connect.delivery.meter import SourceMeter
 from connect.delivery.source import Output
-from connect.delivery.traces import source_meter
+from connect.delivery.traced_meters import source_meter
 from connect.errors import ConnectError, RetriableError
 from connect.pipeline import Chain
 from connect.plugins.lifetime import Lifetime

@@ -209,7 +209,7 @@ class _Reasons(logging.Handler):
         logger = logging.getLogger("opentelemetry")
         if not any(isinstance(each, cls) for each in logger.handlers):
             logger.addHandler(cls())
-            logger.propagate = False
+        logger.propagate = False
 
     def __enter__(self) -> Self:
         self._here.reasons = self
