@@ -33,7 +33,7 @@ OF_THE_RUN = {
     "connect.settings.providers.configure": "the operator's",
     "connect.telemetry.redaction.remember": "secrets, escaped",
     "connect.telemetry.secret_shapes._closing": "measured here",
-    "connectors.jdbc.capture.keys._adjusted": "one of two sets of characters",
+    "connectors.jdbc.changes.keys.adjusted": "one of two sets of characters",
     "connectors.jdbc.source.tables._like": "Python's own, linear for each star",
     "connectors.s3.sink.object_names.belongs": "a user's template, in the task; a key of S3 has 1,024 bytes at most",
     "rest.security.certificates.parse_rules": "the operator's",

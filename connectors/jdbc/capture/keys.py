@@ -6,25 +6,18 @@ import re
 from typing import Final
 
 from connect import ConfigError, settings
-from connect.settings import Config, Listed, Setting, WithoutEffect
-from connectors.jdbc.capture.filters import Filters, Selection, filters
+from connect.settings import Config, Listed, WithoutEffect
 from connectors.jdbc.capture.types import Modes
+from connectors.jdbc.changes import keys as shared
+from connectors.jdbc.changes.filters import Selection
+from connectors.jdbc.changes.keys import DATABASE, EVENTS, RUN, Names, names
 
-_DATABASE: Final = "Database"
 _SLOT: Final = "Slot and publication"
-_TABLES: Final = "Tables and columns"
-_EVENTS: Final = "Events"
-_RUN: Final = "Snapshot and stream"
 
 
 def _identifier(name: str, value: str) -> None:
     if not re.fullmatch(r"[a-z0-9_]{1,63}", value):
         raise ValueError(f'"{value}" is not the name of a slot: lower case letters, digits and _ only, 63 at most.')
-
-
-def _prefix(name: str, value: str) -> None:
-    if not re.fullmatch(r"[A-Za-z0-9._-]+", value):
-        raise ValueError(f'"{value}" cannot begin the names of topics: letters, digits, ".", "_" and "-" only.')
 
 
 def _only_pgoutput(name: str, value: str) -> None:
@@ -33,12 +26,6 @@ def _only_pgoutput(name: str, value: str) -> None:
             f'"{value}" is not supported. Write pgoutput, which every PostgreSQL since version 10 has, and name a '
             "slot of its own (slot.name): a slot keeps the plug-in that it was made with."
         )
-
-
-def _operations(name: str, value: list[str]) -> None:
-    for each in value:
-        if each not in ("c", "u", "d", "t", "none"):
-            raise ValueError(f'"{each}" is not an operation. Write some of c, u, d, t, or none.')
 
 
 def _no_transactions(name: str, value: bool) -> None:
@@ -130,52 +117,7 @@ WITHOUT_EFFECT: Final[dict[str, str | WithoutEffect]] = {
 }
 
 
-def _names(key: str, what: str, verb: str) -> Setting[Filters]:
-    return settings.List(
-        key,
-        default=[],
-        importance="HIGH" if key.startswith("table") else "MEDIUM",
-        group=_TABLES,
-        convert=filters,
-        listed=None if what.startswith("columns") else Listed.BY_CONNECTOR,
-        doc=f"Regular expressions of {what} to {verb}, separated by commas; each matches a whole name, whatever "
-        "its case. Not together with its counterpart.",
-    )
-
-
-def _adjustment(what: str, named: str) -> Setting[bool]:
-    return settings.String(
-        f"{what}.name.adjustment.mode",
-        default="none",
-        importance="LOW",
-        group=_EVENTS,
-        validator=settings.one_of("none", "avro", ignore_case=True),
-        convert=lambda word: word.lower() == "avro",
-        doc=f"avro: what Avro does not take in the names of {named} becomes an underscore.",
-    )
-
-
-def _adjusted(refused: str, name: str) -> str:
-    """A name that is valid in Avro: it begins with no digit."""
-    adjusted = re.sub(refused, "_", name)
-    return f"_{adjusted}" if adjusted[:1].isdigit() else adjusted
-
-
-def _key_columns(written: str) -> list[tuple[Filters, list[str]]]:
-    found = []
-    for part in filter(None, map(str.strip, written.split(";"))):
-        tables, colon, columns = part.rpartition(":")
-        names = [name.strip() for name in columns.split(",")]
-        if not colon or not all(names):
-            raise ConfigError("message.key.columns", f'"{part}" is not understood. Write schema.table:column,column.')
-        try:
-            found.append((filters([tables]), names))
-        except ValueError as error:
-            raise ConfigError("message.key.columns", str(error)) from None
-    return found
-
-
-class CaptureOptions(settings.Options, without_effect=WITHOUT_EFFECT):
+class CaptureOptions(Names, settings.Options, without_effect=WITHOUT_EFFECT):
     """The keys, and what they mean together.
 
     Attributes:
@@ -188,32 +130,32 @@ class CaptureOptions(settings.Options, without_effect=WITHOUT_EFFECT):
         "database.hostname",
         default=None,
         importance="HIGH",
-        group=_DATABASE,
+        group=DATABASE,
         doc="The host of the database. Or give connection.url.",
     )
-    database_port = settings.Int("database.port", default=5432, importance="HIGH", group=_DATABASE, doc="Its port.")
+    database_port = settings.Int("database.port", default=5432, importance="HIGH", group=DATABASE, doc="Its port.")
     database_user = settings.String(
         "database.user",
         default=None,
         importance="HIGH",
-        group=_DATABASE,
+        group=DATABASE,
         doc="The user name. The role needs REPLICATION, and SELECT on the tables of a snapshot.",
     )
     database_password = settings.Password(
         "database.password",
         default=None,
         importance="HIGH",
-        group=_DATABASE,
+        group=DATABASE,
         doc="The password. The task asks a config provider again whenever it starts, also after a failure.",
     )
     database_dbname = settings.String(
-        "database.dbname", default=None, importance="HIGH", group=_DATABASE, doc="The database that is captured."
+        "database.dbname", default=None, importance="HIGH", group=DATABASE, doc="The database that is captured."
     )
     connection_url = settings.String(
         "connection.url",
         default=None,
         importance="HIGH",
-        group=_DATABASE,
+        group=DATABASE,
         width="LONG",
         doc="Instead of the keys above: jdbc:postgresql://host:5432/database, or postgresql://host:5432/database.",
     )
@@ -221,29 +163,21 @@ class CaptureOptions(settings.Options, without_effect=WITHOUT_EFFECT):
         "database.sslmode",
         default=None,
         importance="MEDIUM",
-        group=_DATABASE,
+        group=DATABASE,
         doc="How to use TLS, as libpq says it: disable, allow, prefer, require, verify-ca or verify-full.",
     )
     database_sslrootcert = settings.String(
-        "database.sslrootcert", default=None, group=_DATABASE, doc="File with the authorities to trust."
+        "database.sslrootcert", default=None, group=DATABASE, doc="File with the authorities to trust."
     )
     database_sslcert = settings.String(
-        "database.sslcert", default=None, group=_DATABASE, doc="File with the client's certificate."
+        "database.sslcert", default=None, group=DATABASE, doc="File with the client's certificate."
     )
-    database_sslkey = settings.String("database.sslkey", default=None, group=_DATABASE, doc="File with its key.")
+    database_sslkey = settings.String("database.sslkey", default=None, group=DATABASE, doc="File with its key.")
     database_sslpassword = settings.Password(
-        "database.sslpassword", default=None, group=_DATABASE, doc="The password of that file."
+        "database.sslpassword", default=None, group=DATABASE, doc="The password of that file."
     )
-    prefix = settings.String(
-        "topic.prefix",
-        importance="HIGH",
-        group=_EVENTS,
-        validator=_prefix,
-        doc="The name of the source: topics begin with it and offsets are stored under it. Never change it.",
-    )
-    delimiter = settings.String(
-        "topic.delimiter", default=".", importance="LOW", group=_EVENTS, doc="Between a topic's parts."
-    )
+    prefix = shared.prefix
+    delimiter = shared.delimiter
     slot = settings.String(
         "slot.name",
         default="debezium",
@@ -291,97 +225,43 @@ class CaptureOptions(settings.Options, without_effect=WITHOUT_EFFECT):
     plugin_name = settings.String(
         "plugin.name", default="pgoutput", group=_SLOT, validator=_only_pgoutput, doc="Only pgoutput."
     )
-    schema_include = _names("schema.include.list", "schemas", "capture")
-    schema_exclude = _names("schema.exclude.list", "schemas", "leave out")
-    table_include = _names("table.include.list", "tables (schema.table)", "capture")
-    table_exclude = _names("table.exclude.list", "tables (schema.table)", "leave out")
-    column_include = _names("column.include.list", "columns (schema.table.column)", "capture")
-    column_exclude = _names("column.exclude.list", "columns (schema.table.column)", "leave out")
-    keys = settings.String(
-        "message.key.columns",
-        default="",
-        group=_TABLES,
-        convert=_key_columns,
-        doc="Columns that make a table's key instead of its primary key: schema.table:a,b;schema.other:c. The tables "
-        "are regular expressions.",
-    )
+    schema_include = names("schema.include.list", "schemas", "capture")
+    schema_exclude = names("schema.exclude.list", "schemas", "leave out")
+    table_include = shared.table_include
+    table_exclude = shared.table_exclude
+    column_include = shared.column_include
+    column_exclude = shared.column_exclude
+    keys = shared.keys
     snapshot_mode = settings.String(
         "snapshot.mode",
         default="initial",
-        group=_RUN,
+        group=RUN,
         validator=settings.one_of("initial", "initial_only", "no_data", "never", "always", "when_needed"),
         convert=lambda mode: "no_data" if mode == "never" else mode,
         doc="What is read before the stream: initial: all rows, once. initial_only: the same, and no stream. no_data "
         "or never: nothing. always: all rows at every start. when_needed: all rows, again if the slot is missing.",
     )
-    snapshot_tables = settings.List(
-        "snapshot.include.collection.list",
-        default=[],
-        group=_RUN,
-        convert=filters,
-        listed=Listed.BY_CONNECTOR,
-        doc="Which of the captured tables a snapshot reads: regular expressions of schema.table. Default: all.",
-    )
-    snapshot_fetch_size = settings.Int(
-        "snapshot.fetch.size",
-        default=10240,
-        group=_RUN,
-        validator=settings.at_least(1),
-        doc="The most rows of a snapshot in one batch. Rows are streamed, so that it costs no memory beyond that.",
-    )
-    poll_interval = settings.Long(
-        "poll.interval.ms",
-        default=500,
-        group=_RUN,
-        validator=settings.at_least(1),
-        convert=settings.seconds,
-        doc="How long to wait for changes.",
-    )
-    max_batch_size = settings.Int(
-        "max.batch.size", default=2048, group=_RUN, validator=settings.at_least(1), doc="The most changes in a batch."
-    )
+    snapshot_tables = shared.snapshot_tables
+    snapshot_fetch_size = shared.snapshot_fetch_size
+    poll_interval = shared.poll_interval
+    max_batch_size = shared.max_batch_size
     status_update_interval = settings.Int(
         "status.update.interval.ms",
         default=10_000,
-        group=_RUN,
+        group=RUN,
         validator=settings.at_least(100),
         convert=settings.seconds,
         doc="The longest time between two acknowledgements to the server.",
     )
-    heartbeat_interval = settings.Int(
-        "heartbeat.interval.ms",
-        default=0,
-        group=_RUN,
-        validator=settings.at_least(0),
-        convert=settings.seconds,
-        doc="How often to write a heartbeat, which advances the stored offset while nothing changes. 0: never.",
-    )
-    heartbeat_topics_prefix = settings.String(
-        "heartbeat.topics.prefix",
-        default="__debezium-heartbeat",
-        group=_RUN,
-        doc="The prefix of the heartbeats' topic.",
-    )
-    topic_heartbeat_prefix = settings.String(
-        "topic.heartbeat.prefix",
-        default=None,
-        importance="LOW",
-        group=_RUN,
-        doc="Debezium's newer name of heartbeat.topics.prefix.",
-    )
-    heartbeat_action_query = settings.String(
-        "heartbeat.action.query",
-        default=None,
-        group=_RUN,
-        doc="A statement to run in the database with each heartbeat.",
-    )
-    tombstones_on_delete = settings.Boolean(
-        "tombstones.on.delete", default=True, group=_EVENTS, doc="Whether a null follows each deletion, for compaction."
-    )
+    heartbeat_interval = shared.heartbeat_interval
+    heartbeat_topics_prefix = shared.heartbeat_topics_prefix
+    topic_heartbeat_prefix = shared.topic_heartbeat_prefix
+    heartbeat_action_query = shared.heartbeat_action_query
+    tombstones_on_delete = shared.tombstones_on_delete
     decimal_handling_mode = settings.String(
         "decimal.handling.mode",
         default="precise",
-        group=_EVENTS,
+        group=EVENTS,
         validator=settings.one_of("precise", "double", "string", ignore_case=True),
         convert=str.lower,
         doc="How numeric and money are written: precise: Connect's Decimal, or a scale with each value where a column "
@@ -390,7 +270,7 @@ class CaptureOptions(settings.Options, without_effect=WITHOUT_EFFECT):
     time_precision_mode = settings.String(
         "time.precision.mode",
         default="adaptive",
-        group=_EVENTS,
+        group=EVENTS,
         validator=settings.one_of("adaptive", "adaptive_time_microseconds", "connect", ignore_case=True),
         convert=str.lower,
         doc="How dates and times are written: adaptive: milliseconds or microseconds as the column has it. "
@@ -400,7 +280,7 @@ class CaptureOptions(settings.Options, without_effect=WITHOUT_EFFECT):
     binary_handling_mode = settings.String(
         "binary.handling.mode",
         default="bytes",
-        group=_EVENTS,
+        group=EVENTS,
         validator=settings.one_of("bytes", "base64", "base64-url-safe", "hex", ignore_case=True),
         convert=str.lower,
         doc="How bytea is written.",
@@ -408,7 +288,7 @@ class CaptureOptions(settings.Options, without_effect=WITHOUT_EFFECT):
     hstore_handling_mode = settings.String(
         "hstore.handling.mode",
         default="json",
-        group=_EVENTS,
+        group=EVENTS,
         validator=settings.one_of("json", "map", ignore_case=True),
         convert=str.lower,
         doc="How hstore is written.",
@@ -416,41 +296,34 @@ class CaptureOptions(settings.Options, without_effect=WITHOUT_EFFECT):
     interval_handling_mode = settings.String(
         "interval.handling.mode",
         default="numeric",
-        group=_EVENTS,
+        group=EVENTS,
         validator=settings.one_of("numeric", "string", ignore_case=True),
         convert=str.lower,
         doc="How intervals are written: microseconds, a month having 30.4375 days; or as in P1Y2M3DT4H5M6.789S.",
     )
     money_fraction_digits = settings.Short(
-        "money.fraction.digits", default=2, group=_EVENTS, doc="Digits after the point of money."
+        "money.fraction.digits", default=2, group=EVENTS, doc="Digits after the point of money."
     )
     include_unknown_datatypes = settings.Boolean(
         "include.unknown.datatypes",
         default=False,
-        group=_EVENTS,
+        group=EVENTS,
         doc="Whether columns of other types are included, as the bytes of their text.",
     )
     unavailable_value_placeholder = settings.String(
         "unavailable.value.placeholder",
         default="__debezium_unavailable_value",
-        group=_EVENTS,
+        group=EVENTS,
         doc="The placeholder for a large value that an update did not change; PostgreSQL does not send it.",
     )
-    skipped = settings.List(
-        "skipped.operations",
-        default=["t"],
-        group=_EVENTS,
-        validator=_operations,
-        convert=lambda written: frozenset(written) - {"none"},
-        doc="Which changes to leave out: c, u, d, t (truncate), or none.",
-    )
-    adjusts_schemas = _adjustment("schema", "schemas")
-    adjusts_fields = _adjustment("field", "fields")
+    skipped = shared.skipped
+    adjusts_schemas = shared.adjusts_schemas
+    adjusts_fields = shared.adjusts_fields
     provide_transaction_metadata = settings.Boolean(
         "provide.transaction.metadata",
         default=False,
         importance="LOW",
-        group=_EVENTS,
+        group=EVENTS,
         validator=_no_transactions,
         doc="Not supported: true is refused. source.txId and source.sequence tell transactions apart.",
     )
@@ -484,21 +357,3 @@ class CaptureOptions(settings.Options, without_effect=WITHOUT_EFFECT):
             unknown=self.include_unknown_datatypes,
             placeholder=self.unavailable_value_placeholder,
         )
-
-    def topic(self, *parts: str) -> str:
-        """The name of a topic: characters that Kafka refuses become underscores."""
-        return re.sub(r"[^A-Za-z0-9._-]", "_", self.delimiter.join((self.prefix, *parts)))
-
-    def schema_name(self, *parts: str) -> str:
-        """The name of a schema of a table."""
-        name = re.sub(r"[^A-Za-z0-9._-]", "_", ".".join((self.prefix, *parts)))
-        return _adjusted(r"[^A-Za-z0-9_.]", name) if self.adjusts_schemas else name
-
-    def field_name(self, column: str) -> str:
-        """The name of a column's field."""
-        return _adjusted(r"[^A-Za-z0-9_]", column) if self.adjusts_fields else column
-
-    def key_columns(self, schema: str, table: str) -> list[str]:
-        """The columns of message.key.columns for a table; empty for none."""
-        full = f"{schema}.{table}"
-        return next((columns for tables, columns in self.keys if tables.match(full)), [])

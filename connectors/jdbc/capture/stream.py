@@ -8,11 +8,12 @@ from typing import Any, Final
 
 from connect import DataError
 from connectors.jdbc.capture import pgoutput, position
-from connectors.jdbc.capture.events import Events, Origin
 from connectors.jdbc.capture.keys import CaptureOptions
+from connectors.jdbc.capture.origin import Origin
 from connectors.jdbc.capture.position import Resume, Transaction, Visible
 from connectors.jdbc.capture.replication import lsn_text
 from connectors.jdbc.capture.tables import Table, Tables
+from connectors.jdbc.changes.events import Events
 
 _BEGIN, _COMMIT, _RELATION = map(ord, "BCR")
 _INSERT, _UPDATE, _DELETE, _TRUNCATE = map(ord, "IUDT")

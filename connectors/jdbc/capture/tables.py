@@ -7,28 +7,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from connect import ConfigError, Schema, Type, schema
+from connect import ConfigError, Schema, schema
 from connectors.jdbc.capture import catalog
 from connectors.jdbc.capture.catalog import ColumnFacts, TableFacts, Types
 from connectors.jdbc.capture.keys import CaptureOptions
 from connectors.jdbc.capture.pgoutput import UNCHANGED, Relation, Row
 from connectors.jdbc.capture.types import ColumnType, column_type
+from connectors.jdbc.changes.forms import SNAPSHOT, Struct, envelope, key_reader
 
-_SNAPSHOT: Final = Schema(
-    Type.STRING,
-    optional=True,
-    default="false",
-    name="io.debezium.data.Enum",
-    version=1,
-    parameters={"allowed": "true,first,first_in_data_collection,last_in_data_collection,last,false,incremental"},
-)
 SOURCE: Final = Schema.struct(
     {
         "version": schema.STRING,
         "connector": schema.STRING,
         "name": schema.STRING,
         "ts_ms": schema.INT64,
-        "snapshot": _SNAPSHOT,
+        "snapshot": SNAPSHOT,
         "db": schema.STRING,
         "sequence": schema.OPTIONAL_STRING,
         "ts_us": schema.OPTIONAL_INT64,
@@ -42,14 +35,6 @@ SOURCE: Final = Schema.struct(
     name="io.debezium.connector.postgresql.Source",
     version=1,
 )
-_TRANSACTION: Final = Schema.struct(
-    {"id": schema.STRING, "total_order": schema.INT64, "data_collection_order": schema.INT64},
-    name="event.block",
-    version=1,
-    optional=True,
-)
-
-Struct = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,26 +67,13 @@ class Table:
         self._columns = columns
         named = chosen.schema_name(of_schema, name)
         row = Schema.struct({c.name: c.schema for c in columns}, name=f"{named}.Value", optional=True)
-        self.envelope = Schema.struct(
-            {
-                "before": row,
-                "after": row,
-                "source": SOURCE,
-                "transaction": _TRANSACTION,
-                "op": schema.STRING,
-                "ts_ms": schema.OPTIONAL_INT64,
-                "ts_us": schema.OPTIONAL_INT64,
-                "ts_ns": schema.OPTIONAL_INT64,
-            },
-            name=f"{named}.Envelope",
-            version=2,
-        )
+        self.envelope = envelope(named, row, SOURCE)
         by_name = {column.name: column for column in columns}
         self.key_schema = (
             Schema.struct({part: by_name[part].schema for part in key}, name=f"{named}.Key") if key else None
         )
         self.read: Callable[[Row], Struct] = _reader(columns)
-        self.key: Callable[[Struct], Struct | None] = _key_reader(key)
+        self.key: Callable[[Struct], Struct | None] = key_reader(key)
 
     def read_with_unchanged(self, row: Row, before: Row | None) -> Struct:
         """The same for a row with unsent values; those of the row before replace them where it has them."""
@@ -137,19 +109,6 @@ def _reader(columns: Sequence[_Column]) -> Callable[[Row], Struct]:
         parts.append(f"{column.name!r}: {gone} if {value} is None else {read}({value})")
     made: Callable[[Row], Struct] = eval(f"lambda v: {{{', '.join(parts)}}}", names)  # noqa: S307  names are quoted
     return made
-
-
-def _key_reader(key: Sequence[str]) -> Callable[[Struct], Struct | None]:
-    if not key:
-        return _no_key
-    made: Callable[[Struct], Struct | None] = eval(  # noqa: S307  names are quoted
-        f"lambda row: {{{', '.join(f'{name!r}: row[{name!r}]' for name in key)}}}"
-    )
-    return made
-
-
-def _no_key(row: Struct) -> None:
-    """A row of a table without a key."""
 
 
 class Tables:

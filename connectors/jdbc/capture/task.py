@@ -13,13 +13,14 @@ import psycopg
 from connect import ConnectError, RetriableError, SourceBatch, SourceTask
 from connectors.jdbc.capture import position
 from connectors.jdbc.capture.database import CapturedDatabase
-from connectors.jdbc.capture.events import Events, Origin
 from connectors.jdbc.capture.keys import CaptureOptions
+from connectors.jdbc.capture.origin import Origin
 from connectors.jdbc.capture.position import Resume, Visible
 from connectors.jdbc.capture.replication import ReplicationConnection, lsn_text, parameters
 from connectors.jdbc.capture.snapshot import Snapshot
 from connectors.jdbc.capture.stream import Changes, offset
 from connectors.jdbc.capture.tables import Tables
+from connectors.jdbc.changes.events import Events
 
 log = logging.getLogger(__name__)
 

@@ -6,54 +6,16 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from connect import Header, Headers, Schema, SourceBatch, Values, __version__, schema
+from connect import Header, Headers, Schema, SourceBatch, Values, schema
 from connect.data import Constant, Deferred, Plain
 from connect.data.headers import NO_HEADERS
 from connect.data.values import GroupedValues
-from connectors.jdbc.capture.tables import Struct, Table
+from connectors.jdbc.changes.forms import Form, Struct
 
 _HEARTBEAT_KEY: Final = Schema.struct(
     {"serverName": schema.STRING}, name="io.debezium.connector.common.ServerNameKey", version=1
 )
 _HEARTBEAT: Final = Schema.struct({"ts_ms": schema.INT64}, name="io.debezium.connector.common.Heartbeat", version=1)
-
-
-class Origin:
-    """What all events of one transaction, or of one snapshot, share.
-
-    Args:
-        at: when it was committed, in microseconds since 1970.
-        committed: the position behind the commit before it, None for none.
-        xid: its number, None for a snapshot.
-    """
-
-    __slots__ = ("_committed", "_ms", "_us", "_xid")
-
-    def __init__(self, at: int, committed: int | None, xid: int | None) -> None:
-        self._us = at
-        self._ms = at // 1000
-        self._committed = "null" if committed is None else f'"{committed}"'
-        self._xid = xid
-
-    def source(self, events: Events, table: Table, lsn: int, snapshot: str = "false") -> Struct:
-        """The block `source` of one event."""
-        us = self._us
-        return {
-            "version": __version__,
-            "connector": "postgresql",
-            "name": events.prefix,
-            "ts_ms": self._ms,
-            "snapshot": snapshot,
-            "db": events.database,
-            "sequence": f'[{self._committed},"{lsn}"]',
-            "ts_us": us,
-            "ts_ns": us * 1000,
-            "schema": table.schema,
-            "table": table.name,
-            "txId": self._xid,
-            "lsn": lsn,
-            "xmin": None,
-        }
 
 
 class Events:
@@ -86,7 +48,7 @@ class Events:
 
     def change(
         self,
-        table: Table,
+        table: Form,
         op: str,
         key: Struct | None,
         before: Struct | None,
@@ -108,16 +70,14 @@ class Events:
         }
         self._add(table.topic, table.key_schema if key is not None else None, key, table.envelope, value, mark)
 
-    def deletion(
-        self, table: Table, key: Struct | None, before: Struct, source: Struct, undone: Any, mark: Any
-    ) -> None:
+    def deletion(self, table: Form, key: Struct | None, before: Struct, source: Struct, undone: Any, mark: Any) -> None:
         """A deletion and its tombstone. It is complete only after the latter: `undone` is the mark before it."""
         tombstone = self._tombstones and key is not None
         self.change(table, "d", key, before, None, source, undone if tombstone else mark)
         if tombstone:
             self._add(table.topic, table.key_schema, key, None, None, mark)
 
-    def moved(self, table: Table, old: Struct, new: Struct) -> None:
+    def moved(self, table: Form, old: Struct, new: Struct) -> None:
         """The last rows are a deletion under one key and an insertion under another: each event names the other."""
         assert table.key_schema is not None
         last = len(self._topics) - 1

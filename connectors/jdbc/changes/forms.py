@@ -1,0 +1,77 @@
+"""The form of a table's records in Debezium's envelope, whatever the database."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Protocol
+
+from connect import Schema, Type, schema
+
+Struct = dict[str, Any]
+
+SNAPSHOT: Final = Schema(
+    Type.STRING,
+    optional=True,
+    default="false",
+    name="io.debezium.data.Enum",
+    version=1,
+    parameters={"allowed": "true,first,first_in_data_collection,last_in_data_collection,last,false,incremental"},
+)
+_TRANSACTION: Final = Schema.struct(
+    {"id": schema.STRING, "total_order": schema.INT64, "data_collection_order": schema.INT64},
+    name="event.block",
+    version=1,
+    optional=True,
+)
+
+
+class Form(Protocol):
+    """What `Events` needs to know of a table: its topic, and the schemas of its keys and values.
+
+    Attributes:
+        topic: of its changes.
+        key_schema: None when it has no key.
+        envelope: of the values.
+    """
+
+    topic: str
+    key_schema: Schema | None
+    envelope: Schema
+
+
+def envelope(named: str, row: Schema, source: Schema) -> Schema:
+    """The schema of a table's values.
+
+    Args:
+        named: what the names of the table's schemas begin with.
+        row: of a row, optional.
+        source: of the block `source`.
+    """
+    return Schema.struct(
+        {
+            "before": row,
+            "after": row,
+            "source": source,
+            "transaction": _TRANSACTION,
+            "op": schema.STRING,
+            "ts_ms": schema.OPTIONAL_INT64,
+            "ts_us": schema.OPTIONAL_INT64,
+            "ts_ns": schema.OPTIONAL_INT64,
+        },
+        name=f"{named}.Envelope",
+        version=2,
+    )
+
+
+def key_reader(key: Sequence[str]) -> Callable[[Struct], Struct | None]:
+    """What makes a row's key from its struct; None where the key has no fields."""
+    if not key:
+        return _no_key
+    made: Callable[[Struct], Struct | None] = eval(  # noqa: S307  names are quoted
+        f"lambda row: {{{', '.join(f'{name!r}: row[{name!r}]' for name in key)}}}"
+    )
+    return made
+
+
+def _no_key(row: Struct) -> None:
+    """A row of a table without a key."""

@@ -1,0 +1,192 @@
+"""The keys that mean the same in the change capture of every database: Debezium's names and defaults."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from connect import ConfigError, settings
+from connect.settings import Listed, Setting
+from connectors.jdbc.changes.filters import Filters, filters
+
+#: The groups of keys.
+DATABASE: Final = "Database"
+TABLES: Final = "Tables and columns"
+EVENTS: Final = "Events"
+RUN: Final = "Snapshot and stream"
+
+
+def _prefix(name: str, value: str) -> None:
+    if not re.fullmatch(r"[A-Za-z0-9._-]+", value):
+        raise ValueError(f'"{value}" cannot begin the names of topics: letters, digits, ".", "_" and "-" only.')
+
+
+def _operations(name: str, value: list[str]) -> None:
+    for each in value:
+        if each not in ("c", "u", "d", "t", "none"):
+            raise ValueError(f'"{each}" is not an operation. Write some of c, u, d, t, or none.')
+
+
+def names(key: str, what: str, verb: str) -> Setting[Filters]:
+    """A list of names: to `verb` are the `what`."""
+    return settings.List(
+        key,
+        default=[],
+        importance="HIGH" if key.startswith("table") else "MEDIUM",
+        group=TABLES,
+        convert=filters,
+        listed=None if what.startswith("columns") else Listed.BY_CONNECTOR,
+        doc=f"Regular expressions of {what} to {verb}, separated by commas; each matches a whole name, whatever "
+        "its case. Not together with its counterpart.",
+    )
+
+
+def _adjustment(what: str, named: str) -> Setting[bool]:
+    return settings.String(
+        f"{what}.name.adjustment.mode",
+        default="none",
+        importance="LOW",
+        group=EVENTS,
+        validator=settings.one_of("none", "avro", ignore_case=True),
+        convert=lambda word: word.lower() == "avro",
+        doc=f"avro: what Avro does not take in the names of {named} becomes an underscore.",
+    )
+
+
+def adjusted(refused: str, name: str) -> str:
+    """A name that is valid in Avro: it begins with no digit."""
+    adjusted = re.sub(refused, "_", name)
+    return f"_{adjusted}" if adjusted[:1].isdigit() else adjusted
+
+
+def _key_columns(written: str) -> list[tuple[Filters, list[str]]]:
+    found = []
+    for part in filter(None, map(str.strip, written.split(";"))):
+        tables, colon, columns = part.rpartition(":")
+        names = [name.strip() for name in columns.split(",")]
+        if not colon or not all(names):
+            raise ConfigError("message.key.columns", f'"{part}" is not understood. Write schema.table:column,column.')
+        try:
+            found.append((filters([tables]), names))
+        except ValueError as error:
+            raise ConfigError("message.key.columns", str(error)) from None
+    return found
+
+
+prefix = settings.String(
+    "topic.prefix",
+    importance="HIGH",
+    group=EVENTS,
+    validator=_prefix,
+    doc="The name of the source: topics begin with it and offsets are stored under it. Never change it.",
+)
+delimiter = settings.String(
+    "topic.delimiter", default=".", importance="LOW", group=EVENTS, doc="Between a topic's parts."
+)
+table_include = names("table.include.list", "tables (schema.table)", "capture")
+table_exclude = names("table.exclude.list", "tables (schema.table)", "leave out")
+column_include = names("column.include.list", "columns (schema.table.column)", "capture")
+column_exclude = names("column.exclude.list", "columns (schema.table.column)", "leave out")
+keys = settings.String(
+    "message.key.columns",
+    default="",
+    group=TABLES,
+    convert=_key_columns,
+    doc="Columns that make a table's key instead of its primary key: schema.table:a,b;schema.other:c. The tables "
+    "are regular expressions.",
+)
+snapshot_tables = settings.List(
+    "snapshot.include.collection.list",
+    default=[],
+    group=RUN,
+    convert=filters,
+    listed=Listed.BY_CONNECTOR,
+    doc="Which of the captured tables a snapshot reads: regular expressions of schema.table. Default: all.",
+)
+snapshot_fetch_size = settings.Int(
+    "snapshot.fetch.size",
+    default=10240,
+    group=RUN,
+    validator=settings.at_least(1),
+    doc="The most rows of a snapshot in one batch. Rows are streamed, so that it costs no memory beyond that.",
+)
+poll_interval = settings.Long(
+    "poll.interval.ms",
+    default=500,
+    group=RUN,
+    validator=settings.at_least(1),
+    convert=settings.seconds,
+    doc="How long to wait for changes.",
+)
+max_batch_size = settings.Int(
+    "max.batch.size", default=2048, group=RUN, validator=settings.at_least(1), doc="The most changes in a batch."
+)
+heartbeat_interval = settings.Int(
+    "heartbeat.interval.ms",
+    default=0,
+    group=RUN,
+    validator=settings.at_least(0),
+    convert=settings.seconds,
+    doc="How often to write a heartbeat, which advances the stored offset while nothing changes. 0: never.",
+)
+heartbeat_topics_prefix = settings.String(
+    "heartbeat.topics.prefix",
+    default="__debezium-heartbeat",
+    group=RUN,
+    doc="The prefix of the heartbeats' topic.",
+)
+topic_heartbeat_prefix = settings.String(
+    "topic.heartbeat.prefix",
+    default=None,
+    importance="LOW",
+    group=RUN,
+    doc="Debezium's newer name of heartbeat.topics.prefix.",
+)
+heartbeat_action_query = settings.String(
+    "heartbeat.action.query",
+    default=None,
+    group=RUN,
+    doc="A statement to run in the database with each heartbeat.",
+)
+tombstones_on_delete = settings.Boolean(
+    "tombstones.on.delete", default=True, group=EVENTS, doc="Whether a null follows each deletion, for compaction."
+)
+skipped = settings.List(
+    "skipped.operations",
+    default=["t"],
+    group=EVENTS,
+    validator=_operations,
+    convert=lambda written: frozenset(written) - {"none"},
+    doc="Which changes to leave out: c, u, d, t (truncate), or none.",
+)
+adjusts_schemas = _adjustment("schema", "schemas")
+adjusts_fields = _adjustment("field", "fields")
+
+
+class Names:
+    """Base of options: the names of topics, schemas and fields, and the tables' own keys."""
+
+    prefix: str
+    delimiter: str
+    keys: Sequence[tuple[Filters, list[str]]]
+    adjusts_schemas: bool
+    adjusts_fields: bool
+
+    def topic(self, *parts: str) -> str:
+        """The name of a topic: characters that Kafka refuses become underscores."""
+        return re.sub(r"[^A-Za-z0-9._-]", "_", self.delimiter.join((self.prefix, *parts)))
+
+    def schema_name(self, *parts: str) -> str:
+        """The name of a schema of a table."""
+        name = re.sub(r"[^A-Za-z0-9._-]", "_", ".".join((self.prefix, *parts)))
+        return adjusted(r"[^A-Za-z0-9_.]", name) if self.adjusts_schemas else name
+
+    def field_name(self, column: str) -> str:
+        """The name of a column's field."""
+        return adjusted(r"[^A-Za-z0-9_]", column) if self.adjusts_fields else column
+
+    def key_columns(self, schema: str, table: str) -> list[str]:
+        """The columns of message.key.columns for a table; empty for none."""
+        full = f"{schema}.{table}"
+        return next((columns for tables, columns in self.keys if tables.match(full)), [])
