@@ -111,11 +111,12 @@ class AssignedWork:
         deadline = time.monotonic() + worker.graceful
         self.restarts.forget([*((name, None) for name in work.connectors), *work.tasks])
         self._await_starts()
-        worker.tasks.stop(work.tasks, worker.graceful)
-        for name in {task.connector for task in work.tasks}:
+        worker.tasks.stop(sorted(work.tasks), worker.graceful)
+        for name in sorted({task.connector for task in work.tasks}):
             self._forget_tasks(name)
         left = max(_STOP_S, deadline - time.monotonic())
-        stopping = {name: self.queue.turn(name, partial(self._stop_connector, name, left)) for name in work.connectors}
+        connectors = sorted(work.connectors)
+        stopping = {name: self.queue.turn(name, partial(self._stop_connector, name, left)) for name in connectors}
         deadline = time.monotonic() + left + _GIVE_UP_S
         for name, stopped in stopping.items():
             try:
@@ -140,9 +141,10 @@ class AssignedWork:
 
     def connector_failed(self, connector: str, summary: str, trace: str, kind: ErrorKind) -> None:
         if not self.queue.is_ending and self._pool.owns(connector):
-            log.error("%s", summary, extra={"about": connector})
             self._worker.connectors.lost(connector)
-            self.failed(connector, trace, kind)
+            if self._pool.state.target(connector) != "STOPPED":  # then only the process was left
+                log.error("%s", summary, extra={"about": connector})
+                self.failed(connector, trace, kind)
 
     def connector_lost(self, connector: str) -> None:
         if not self.queue.is_ending and self._pool.owns(connector):
@@ -237,7 +239,7 @@ class AssignedWork:
 
     def run_task(self, name: str, number: int) -> None:
         """Run one task of this worker with its current configuration; if it runs, it is stopped first."""
-        if (name, number) not in self._pool.state.tasks or not self._pool.owns(name, number):
+        if number not in self._task_ids(name) or not self._pool.owns(name, number):
             return
         try:
             self._worker.tasks.stop([(name, number)], self._worker.graceful)

@@ -125,9 +125,10 @@ class ConfigChanges:
 
         def aim() -> None:
             self._pool.config(name, "Unknown connector {}")
-            self._pool.log.put_target(name, target.value)
             if target is TargetState.STOPPED:
-                self._pool.log.put_tasks(name, [])
+                self._pool.log.put_stop(name)
+            else:
+                self._pool.log.put_target(name, target.value)
 
         return self._leader.submit(name, f"making connector {name} {target.value}", aim)
 

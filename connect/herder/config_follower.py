@@ -65,6 +65,9 @@ class ConfigFollower:
                 self._member.rebalance(f"connector {name} was deleted")
             case TasksCommitted(name):
                 self._submit(name, f"starting tasks of {name}", partial(assigned.run_tasks, name))
+                if self._pool.owns(name) and name in self._pool.state.inconsistent:
+                    # A leader that was thought lost has written the end of a set of which nobody knows the rest.
+                    self._submit(name, f"reconfiguring connector {name}", partial(assigned.publish_tasks, name))
                 self._member.rebalance(f"the tasks of {name} have changed")
             case TargetChanged(name):
                 restarts.cancel_all(name)
@@ -90,7 +93,7 @@ class ConfigFollower:
             elif self._worker.connectors.get(name) is None:
                 self._assigned.run_connector(name)
             self._states.put(name, STATES[target])
-            if target is TargetState.STARTED:
+            if target is TargetState.STARTED or not self._pool.state.task_ids(name):  # a stop has taken them
                 self._assigned.publish_tasks(name)
         if target is not TargetState.STOPPED:
             self._worker.tasks.pause(name, paused=target is TargetState.PAUSED)

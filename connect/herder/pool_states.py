@@ -73,9 +73,22 @@ class PoolStates:
         if status.worker_id == self._worker.id:
             self._said[key] = status
             return
-        ours = Work.of([status.connector]) if task is None else Work.of(tasks=[(status.connector, task)])
-        mine = self._said.get(key)
-        if mine is None or mine.state is State.UNASSIGNED or not ours & self._pool.member.owned:
+        self._repeat(*key)
+
+    def keep_what_is_removed(self, name: str, number: int | None) -> None:
+        """Publish a state of this worker again when another worker removes it.
+
+        That worker had it before, and was cut off while it told that this part no longer exists; or it leads, and the
+        connector was created again meanwhile. Called with every removal that is read.
+        """
+        state = self._pool.state
+        if name in state.connectors and (number is None or number in state.task_ids(name)):
+            self._repeat(name, number)
+
+    def _repeat(self, name: str, number: int | None) -> None:
+        """Publish again what this worker last said of what it owns."""
+        mine = self._said.get((name, number))
+        if mine is None or mine.state is State.UNASSIGNED or not self._pool.owns(name, number):
             return
         with contextlib.suppress(RuntimeError):  # the worker ends
             if self._pool.member.live():

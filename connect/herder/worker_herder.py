@@ -99,6 +99,7 @@ class WorkerHerder:
         """Read what is stored, then join the group. Call it from the main thread. Raises ConnectError."""
         self.worker.start(self._assigned, self._assigned.task_failed, self._fencing.confirm)
         self.worker.statuses.listen(self._states.keep_last_word)
+        self.worker.statuses.listen_to_removals(self._states.keep_what_is_removed)
         self._pool.log.start(self._follower.follow)
         self._recorder.start()
         self._pool.member.join(self._assigned)

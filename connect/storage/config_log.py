@@ -87,6 +87,10 @@ class ConfigLog(ABC):
         """Set a connector's target state."""
         self._write([config_state.target_record(name, target)])
 
+    def put_stop(self, name: str) -> None:
+        """Stop a connector: its target state, and that it has no tasks, in one write."""
+        self._write([config_state.target_record(name, "STOPPED"), *config_state.task_records(name, [])])
+
     def put_restart(self, request: RestartRequest) -> None:
         """Request a restart."""
         self._write([config_state.restart_record(request)])

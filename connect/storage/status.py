@@ -203,3 +203,9 @@ class MemoryStatusStore:
                     self._listeners.remove(listener)
 
         return end
+
+    def listen_to_removals(self, listener: Callable[[str, int | None], None]) -> None:
+        """Call `listener` with what another worker removes: a connector, and the number of a task or None.
+
+        It must be quick and not raise. In memory there is no other worker.
+        """

@@ -15,7 +15,7 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
@@ -63,6 +63,7 @@ class TopicStatusStore(MemoryStatusStore):
         super().__init__()
         self._writes: dict[bytes, _Writes] = {}
         self._writes_lock = threading.Lock()
+        self._removed: Callable[[str, int | None], None] = lambda _, __: None
         self._log = CompactedLog(topic, clients, shape, self._take, patience=None)
 
     def start(self, timeout: float = 60) -> None:
@@ -77,6 +78,9 @@ class TopicStatusStore(MemoryStatusStore):
     def deaf(self) -> Wait | None:
         """The wait for brokers, during which statuses of other workers do not arrive; None while there is none."""
         return self._log.wait
+
+    def listen_to_removals(self, listener: Callable[[str, int | None], None]) -> None:
+        self._removed = listener
 
     # Writing.
 
@@ -176,6 +180,7 @@ class TopicStatusStore(MemoryStatusStore):
             connector, _, number = name.removeprefix(_TASK).rpartition("-")
             if content is None:
                 super().forget(connector, int(number))
+                self._removed(connector, int(number))
             else:
                 stalled, waiting = content.get("stalled"), _wait(content.get("waiting"))
                 self._apply_status(TaskStatus(connector, int(number), *_fields(content), stalled, waiting))
@@ -183,6 +188,7 @@ class TopicStatusStore(MemoryStatusStore):
             connector = name.removeprefix(_CONNECTOR)
             if content is None:
                 super().forget_connector(connector)
+                self._removed(connector, None)
             else:
                 self._apply_status(ConnectorStatus(connector, *_fields(content)))
 

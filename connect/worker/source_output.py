@@ -141,7 +141,10 @@ class OpenOutput:
         producer = TopicProducer(task.offsets_topic, java)
 
         def store(entries: Entries) -> None:
-            producer.write(records.of(entries), timeout)
+            encoded = records.of(entries)
+            if not control.holds_lease():  # the worker was asked for keys; a frozen one may answer when others write
+                raise ConnectError("The lease of the task has ended.")
+            producer.write(encoded, timeout)
             if task.own_offsets:
                 control.tell_offsets(entries)
 

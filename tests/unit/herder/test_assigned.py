@@ -12,6 +12,7 @@ from connect.herder.current_operations import CurrentOperations
 from connect.herder.membership import Alone
 from connect.herder.pool import Pool
 from connect.herder.pool_states import PoolStates
+from connect.pipeline.error_kinds import ErrorKind
 from connect.storage import MemoryStatusStore, State, TaskStatus
 from connect.storage.config_log import MemoryConfigLog
 
@@ -91,3 +92,20 @@ def test_a_stopped_connector_is_to_have_no_tasks_even_before_that_is_committed(w
     work.assigned.run_tasks("a")
     assert work.tasks.running == {}
     assert work.told == []
+
+
+def test_no_single_task_of_a_stopped_connector_starts_although_it_is_committed(work: Work) -> None:
+    work.commit({}, {})
+    work.log.put_target("a", "STOPPED")
+    work.tasks.seen.clear()
+    AssignedWork.run_task(work.assigned, "a", 0)
+    assert work.tasks.seen == []
+
+
+def test_the_end_of_a_process_that_had_a_stopped_connector_is_no_failure(work: Work) -> None:
+    lost = []
+    work.assigned._worker.connectors = SimpleNamespace(lost=lost.append)  # type: ignore[assignment]
+    work.log.put_target("a", "STOPPED")
+    work.assigned.connector_failed("a", "it was killed", "it was killed", ErrorKind.CRASH)
+    assert lost == ["a"]
+    assert work.statuses.connector("a") is None

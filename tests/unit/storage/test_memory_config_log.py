@@ -52,3 +52,13 @@ def test_the_state_holds_what_a_listener_is_told_of() -> None:
     log.put_connector("a", {})
     log.put_tasks("a", [{}, {}])
     assert seen == [(["a"], []), (["a"], [0, 1])]
+
+
+def test_a_stop_sets_the_target_and_takes_the_tasks() -> None:
+    log, events = MemoryConfigLog(), list[Event]()
+    log.put_connector("a", {})
+    log.put_tasks("a", [{}])
+    log.start(events.append)
+    log.put_stop("a")
+    assert events == [TargetChanged("a"), TasksCommitted("a")]
+    assert (log.state.target("a"), log.state.task_ids("a")) == ("STOPPED", [])
