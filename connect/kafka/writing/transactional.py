@@ -161,6 +161,7 @@ class TransactionalProducer(BatchProducer):
                 waiting()
             else:
                 self._raise_refusal()
+                self.acknowledged()  # so that what measures batches hears of them before their commit
                 return
 
     def abort(self, waiting: Callable[[], None]) -> None:
