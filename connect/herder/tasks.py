@@ -348,7 +348,7 @@ class Tasks:
 
     def _look_whether_it_fits(self, running: RunningTask) -> None:
         """A task that needs much leaves the process that it shares with others."""
-        if running.process.shares < 2 or running.moving or not running.wanted:
+        if running.process.spec.pack or running.process.shares < 2 or running.moving or not running.wanted:
             return
         if running.cpu.cores is not None and running.cpu.cores > _LIGHT:
             running.moving = f"It uses {running.cpu.cores:.1f} cores, too much for a process that it shares."

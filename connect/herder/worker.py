@@ -21,7 +21,7 @@ from connect.kafka.writing.fencing import abort_left_open
 from connect.pipeline.findings import Validation
 from connect.plugins import PluginKind, PluginRef, Plugins
 from connect.settings.definition import Config
-from connect.settings.isolation_keys import isolation
+from connect.settings.isolation_keys import isolation, java_isolation
 from connect.settings.recovery_keys import recovery
 from connect.settings.resolver import Resolved, Resolver
 from connect.settings.worker_keys import RunOptions
@@ -161,6 +161,7 @@ class Worker:
         `commit` is the generation of the connector's tasks, see `ConfigState.commits`.
         """
         source = ref.kind is PluginKind.SOURCE
+        is_java = ref.language == "java"
         recover = recovery(self.raw, connector_config)
         offsets = self.stores.topic(connector_config) if source else None
         transactional = source and exactly_once(self.config)
@@ -182,7 +183,8 @@ class Worker:
             offsets_topic=None if offsets is None else offsets.topic,
             own_offsets=offsets is not None and offsets.own,
             transactional_id=self.transactional_id(connector, number) if transactional else None,
-            isolation=isolation(self.raw, connector_config),
+            isolation=java_isolation(connector_config) if is_java else isolation(self.raw, connector_config),
+            pack=connector if is_java else "",
             commit=commit,
             stalled_after=recover.stalled_after,
             restart_stalled=recover.restart_stalled,

@@ -234,7 +234,7 @@ class WorkerMetrics:
     def _use(self, task: RunningTask) -> tuple[float | None, int | None]:
         """Seconds of CPU and bytes of memory of a task; None when it is gone.
 
-        Of a process that it shares: the CPU of its thread, and its share of the memory.
+        Of a process that it shares: the CPU of its thread, or with Java its share of it, and its share of the memory.
         """
         process = task.process
         found = None if process.ended.is_set() else processes.look(process.pid)
@@ -246,7 +246,8 @@ class WorkerMetrics:
             pss = processes.pss(process.pid) or None
             self._memory[process] = (now + _MEMORY_S, pss)
         if (tasks := process.shares) > 1:
-            return task.cpu.total, None if pss is None else pss // tasks
+            cpu = found.cpu / tasks if process.spec.pack else task.cpu.total
+            return cpu, None if pss is None else pss // tasks
         return found.cpu, pss
 
     def _ours(self, task: RunningTask) -> Figures:

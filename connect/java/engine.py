@@ -1,8 +1,9 @@
 """The engine of Java connectors' tasks: Kafka Connect's own worker, in a JVM within the task's process.
 
 Records never cross into Python: `org.apache.kafka.connect.runtime.Worker` polls or puts, converts, transforms, handles
-errors and keeps offsets as at home. This process is the herder of that worker: it starts the one task, pauses and stops
-it, and receives its status. A plug-in that hangs, leaks or calls System.exit has this process for itself.
+errors and keeps offsets as at home. The task is the herder of that worker: it starts the one task, pauses and stops it,
+and receives its status. Tasks of one connector share a process and its JVM, unless `java.isolation` says otherwise;
+each has a worker of its own there. A plug-in that calls System.exit or fills the heap harms its own connector.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from connect.errors import ConnectError
 from connect.java import jvm
 from connect.java.offsets import offset_store
 from connect.plugins import PluginKind, Plugins
+from connect.settings.isolation_keys import BY_CONNECTOR, BY_TASK
 from connect.telemetry.catalogue import BY_JAVA, KAFKA
 
 _RUNTIME: Final = "org.apache.kafka.connect.runtime."
@@ -39,13 +41,22 @@ _TOLD: Final = frozenset(
 class JavaOptions(settings.Options):
     """A Java connector's settings besides its own keys."""
 
+    isolation = settings.String(
+        "java.isolation",
+        default=BY_CONNECTOR,
+        importance="LOW",
+        group="Java",
+        width="SHORT",
+        validator=settings.one_of(BY_CONNECTOR, BY_TASK),
+        doc="connector: the tasks of the connector on a worker share a process and its JVM. task: each has its own.",
+    )
     options = settings.String(
         "java.options",
         default="",
         importance="LOW",
         group="Java",
         width="LONG",
-        doc="Options of the JVM of each task, after those that the runtime gives: -Xmx1g -Dfile.encoding=UTF-8.",
+        doc="Options of the JVM, after those that the runtime gives: -Xmx1g -Dfile.encoding=UTF-8.",
     )
 
 
@@ -85,8 +96,10 @@ class JavaTask(EngineTask):
     def start(self, *, paused: bool) -> None:
         context = self.context
         jvm.start(shlex.split(JavaOptions.parse(context.connector_config).options))
-        loaders = jvm.PluginLoaders(self._folders())
-        context.exit_stack.callback(loaders.close)
+        jvm.attach()
+        context.exit_stack.callback(jvm.detach)
+        context.exit_stack.enter_context(jvm.logs_of(f"{context.connector}-{self._number()}"))
+        loaders = context.exit_stack.enter_context(jvm.PluginLoaders.shared(self._folders()))
         self._paused = paused
         self._states = jvm.java(_RUNTIME + "TargetState")
         self._worker = jvm.translated(lambda: self._made(loaders), "Kafka Connect's worker does not start")
@@ -240,7 +253,7 @@ class JavaTask(EngineTask):
         return EngineProgress(read=total(_READ), written=total(_WRITTEN), errors=total(_ERRORS), topics=topics)
 
     def _figures(self) -> dict[tuple[str, str], float]:
-        """Kafka Connect's metrics of the task, by group and name. It is the only task of this JVM."""
+        """Kafka Connect's metrics of the task, by group and name. Its worker has no other one."""
         if not self._metrics:
             found = self._worker.metrics().metrics().metrics()
             named = [((str(each.getKey().group()), str(each.getKey().name())), each) for each in found.entrySet()]

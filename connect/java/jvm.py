@@ -5,6 +5,7 @@ https://jpype.readthedocs.io/ A process has one JVM, from its first use to its e
 
 from __future__ import annotations
 
+import contextvars
 import logging
 import shutil
 import tempfile
@@ -14,7 +15,7 @@ from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, ClassVar, Final, TypeVar
 
 from connect.errors import ConfigError, ConnectError, DataError, RetriableError
 from connect.java import loggers
@@ -45,6 +46,8 @@ _TALKATIVE: Final = (
     "org.apache.kafka.connect.runtime.TaskConfig",
 )
 _lock = threading.Lock()
+#: The contexts of the tasks of this process, by what the names of their threads in Java have in them.
+_contexts: dict[str, contextvars.Context] = {}
 
 
 def start(options: Iterable[str] = ()) -> None:
@@ -69,7 +72,7 @@ def start(options: Iterable[str] = ()) -> None:
             jars = resolve("kafka-connect")
             library = _library(home_of(find_java()))
             levels = [
-                "-Dorg.slf4j.simpleLogger.showThreadName=false",
+                "-Dorg.slf4j.simpleLogger.showThreadName=true",
                 *(f"-Dorg.slf4j.simpleLogger.log.{name}=warn" for name in _TALKATIVE),
             ]
             jpype.startJVM(
@@ -97,6 +100,20 @@ def java(name: str) -> Any:
     import jpype
 
     return jpype.JClass(name)
+
+
+def attach() -> None:
+    """This thread is to call Java: it has the class loader that a thread of Java has from the one that starts it."""
+    thread = java("java.lang.Thread").currentThread()
+    if thread.getContextClassLoader() is None:
+        thread.setContextClassLoader(java("java.lang.ClassLoader").getSystemClassLoader())
+
+
+def detach() -> None:
+    """This thread calls Java no more: give back what the JVM keeps for it."""
+    thread = java("java.lang.Thread")
+    if thread.isAttached():
+        thread.detach()
 
 
 def connect(name: str) -> Any:
@@ -171,6 +188,27 @@ class PluginLoaders:
     Args:
         folders: of plug-ins: jars, or folders of jars.
     """
+
+    _shared: ClassVar[dict[tuple[str, ...], tuple[PluginLoaders, int]]] = {}
+
+    @classmethod
+    @contextmanager
+    def shared(cls, folders: Iterable[str]) -> Iterator[PluginLoaders]:
+        """Those that all tasks of this process have which need the same plug-ins: classes are loaded once."""
+        key = tuple(dict.fromkeys(folders))
+        with _lock:
+            made, users = cls._shared.get(key, (None, 0))
+            made = made or cls(key)
+            cls._shared[key] = made, users + 1
+        try:
+            yield made
+        finally:
+            with _lock:
+                made, users = cls._shared[key]
+                cls._shared[key] = made, users - 1
+                if users == 1:
+                    del cls._shared[key]
+                    made.close()
 
     def __init__(self, folders: Iterable[str]) -> None:
         # Kafka Connect scans all that lies beside a plug-in: links to those that are wanted lie alone.
@@ -276,14 +314,34 @@ def _send_logs() -> None:
     end = java("java.io.PipedInputStream")(1 << 16)
     java("java.lang.System").setErr(java("java.io.PrintStream")(java("java.io.PipedOutputStream")(end), True))
     lines = java("java.io.BufferedReader")(java("java.io.InputStreamReader")(end, "UTF-8"))
-    threading.Thread(target=_log_lines, args=(lines,), name="java-log", daemon=True).start()
+    thread = threading.Thread(target=_log_lines, args=(lines,), name="java-log", daemon=True)
+    contextvars.Context().run(thread.start)  # it works for all tasks of this process, and outlives the first
+
+
+@contextmanager
+def logs_of(task: str) -> Iterator[None]:
+    """Within, what threads of Java log that have a task's id in their names is logged in this thread's context."""
+    _contexts[task] = contextvars.copy_context()
+    try:
+        yield
+    finally:
+        del _contexts[task]
+
+
+def _context_of(thread: str) -> contextvars.Context:
+    """The context of the task that a thread of Java works for; of any where its name does not say it."""
+    tasks = dict(_contexts)
+    for task, context in tasks.items():
+        if task in thread:
+            return context
+    return next(iter(tasks.values()), contextvars.Context())
 
 
 def _log_lines(lines: Any) -> None:
     import jpype
 
     jpype.java.lang.Thread.attachAsDaemon()
-    logger, level = "java", logging.WARNING
+    logger, level, context = "java", logging.WARNING, contextvars.Context()
     while True:
         try:
             line = lines.readLine()
@@ -292,8 +350,9 @@ def _log_lines(lines: Any) -> None:
         if line is None:
             return
         text = str(line)
-        first, _, rest = text.partition(" ")
-        if first in _LEVELS and " - " in rest:
+        thread, _, line = text.removeprefix("[").partition("] ")
+        first, _, rest = line.partition(" ")
+        if text.startswith("[") and first in _LEVELS and " - " in rest:
             named, _, text = rest.partition(" - ")
-            logger, level = named, _LEVELS[first]
-        logging.getLogger(logger).log(level, "%s", text)
+            logger, level, context = named, _LEVELS[first], _context_of(thread)
+        context.run(logging.getLogger(logger).log, level, "%s", text)

@@ -1,7 +1,7 @@
-"""The key for the processes of tasks: `task.isolation`.
+"""The keys for the processes of tasks: `task.isolation`, and `java.isolation` of Java connectors.
 
-It is not in Kafka: a Java worker ignores it. The worker's file has the default, a connector's configuration may have
-another value.
+They are not in Kafka: a Java worker ignores them. The worker's file has the default of the first, a connector's
+configuration may have another value.
 """
 
 from __future__ import annotations
@@ -20,6 +20,11 @@ PROCESS: Final = "process"
 PACKED: Final = "packed"
 #: The first for the first tasks of a worker, the second for the others.
 AUTO: Final = "auto"
+
+
+#: Of `java.isolation`: a JVM for the tasks of a connector on a worker, or for each task.
+BY_CONNECTOR: Final = "connector"
+BY_TASK: Final = "task"
 
 
 class IsolationOptions(Options):
@@ -49,3 +54,8 @@ def isolation(worker: Mapping[str, Any], connector: Mapping[str, Any]) -> str:
     """The value for a connector: its own, then that of its worker's file. Raises ConfigError."""
     (key,) = [setting.name for setting in IsolationOptions.definition()]
     return IsolationOptions.parse({key: connector.get(key) or worker.get(key)}).isolation
+
+
+def java_isolation(connector: Mapping[str, Any]) -> str:
+    """What `task.isolation` means for the tasks of a Java connector."""
+    return PROCESS if connector.get("java.isolation") == BY_TASK else PACKED

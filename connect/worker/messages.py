@@ -42,6 +42,7 @@ class TaskSpec(Message, frozen=True):
         own_offsets: whether that topic is the connector's own. The worker then writes to the shared one as well.
         transactional_id: of a source task that delivers exactly once.
         isolation: "process", "packed" or "auto", see `connect.settings.isolation_keys`.
+        pack: with "packed": tasks share a process only with those of the same name here, and fail with it.
         commit: the generation of the connector's tasks that it belongs to; see `ConfigState.commits`.
     """
 
@@ -65,6 +66,7 @@ class TaskSpec(Message, frozen=True):
     own_offsets: bool = False
     transactional_id: str | None = None
     isolation: str = "process"
+    pack: str = ""
     commit: int = -1
 
     @property

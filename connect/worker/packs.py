@@ -35,7 +35,7 @@ _LOOK_EVERY_S: Final = 10.0
 
 _CLASSES: Final = ("key.", "value.", "header.", "transforms.", "predicates.")
 #: What tells tasks apart that may share a process: whatever code of theirs is loaded comes from the same places.
-PackKey = tuple[str, str | None, frozenset[str]]
+PackKey = tuple[str, str, str | None, frozenset[str]]
 
 
 class Child(Protocol):
@@ -148,6 +148,7 @@ class PackedTask:
         self.alone = False
         self.pid = pack.child.pid
         self._pack = pack
+        self._is_named = bool(spec.pack)
         self._left = left
         self._word: bytes | None = None  # its last one; empty when its pack was gone before
         self.channel, control_pipe = Channel.pair()
@@ -171,7 +172,7 @@ class PackedTask:
 
     @property
     def crowded(self) -> bool:
-        return self._pack.size() > MOST_BYTES
+        return not self._is_named and self._pack.size() > MOST_BYTES
 
     @property
     def alive(self) -> bool:
@@ -202,7 +203,7 @@ class PackedTask:
         guilty = self._pack.guilty
         if guilty is not None:
             self.uprooted = f"{guilty._id} had to be ended, with which it shared a process."
-        elif len(self._pack.members) > 1 or self.alone:
+        elif not self._is_named and (len(self._pack.members) > 1 or self.alone):
             # Nobody knows whose code ended the process: each shows it in one of its own, if it does it again.
             self.uprooted, self.alone = "The process ended that it shared with other tasks.", True
             for other in self._pack.members:
@@ -247,7 +248,7 @@ class Packs:
         """
         key = _key(spec)
         with self._starting:
-            while (pack := self._with_room(key)) is not None:
+            while (pack := self._with_room(key, is_named=bool(spec.pack))) is not None:
                 try:
                     return self._begin(key, pack, spec)
                 except OSError:
@@ -257,10 +258,11 @@ class Packs:
                 self._packs.setdefault(key, []).append(pack)
             return self._begin(key, pack, spec)
 
-    def _with_room(self, key: PackKey) -> Pack | None:
+    def _with_room(self, key: PackKey, *, is_named: bool) -> Pack | None:
         with self._lock:
             for pack in self._packs.get(key, []):
-                has_room = len(pack.members) + pack.beginning < MOST_TASKS and pack.size() <= MOST_BYTES // 2
+                has_room = len(pack.members) + pack.beginning < MOST_TASKS
+                has_room = has_room and (is_named or pack.size() <= MOST_BYTES // 2)
                 if has_room and pack.takes and pack.lives():
                     pack.beginning += 1
                     return pack
@@ -301,7 +303,7 @@ class Packs:
 
 
 def _key(spec: messages.TaskSpec) -> PackKey:
-    return spec.connector_class, spec.folder, frozenset(_classes(spec.connector_config.items()))
+    return spec.pack, spec.connector_class, spec.folder, frozenset(_classes(spec.connector_config.items()))
 
 
 def _classes(config: Iterable[tuple[str, str]]) -> Iterable[str]:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from connect.api.engine import WORKER
+from connect.api.engine import JAVA_ENGINE, WORKER
 from connect.api.sink import SinkTask
 from connect.api.source import SourceTask
 from connect.data.collector import freeze, tune_collector
@@ -52,6 +52,7 @@ from connect.worker.sink_loop import SinkLoop
 from connect.worker.source_loop import SourceLoop
 from connect.worker.source_output import OpenOutput
 from connect.worker.task_tap import no_tap, tap_chain
+from connect.worker.task_threads import cpu_of_this_thread, equal_share_of_cpu
 from connect.worker.watchdog import Watchdog, Watched
 
 log = logging.getLogger("connect.worker")
@@ -131,14 +132,15 @@ def _run(task: messages.TaskSpec, control: Control, redact: Callable[[str], str]
         control.send(messages.Running(paused, connector.version))
 
     engine = chosen_engine(connector, task.connector_config, task.worker_config)
-    if shared and (engine != WORKER or connector.own_process):
+    if shared and (engine not in {WORKER, JAVA_ENGINE} or connector.own_process):
         raise NeedsOwnProcess
     if engine != WORKER:
         no_tap(control, engine)
         loop = _engine_loop(task, connector, engine, control, registry, redact)
-        _watch(task, loop, control, redact, shared=shared)
+        _watch(task, loop, control, redact, equal_share_of_cpu if shared else None)
         loop.run(started)
         return
+    cpu = cpu_of_this_thread() if shared else None
     task_class = connector().task_class()
     plugin = task_class()
     if task.kind == "source":
@@ -153,7 +155,7 @@ def _run(task: messages.TaskSpec, control: Control, redact: Callable[[str], str]
         chain = source_chain(plugins, task.worker_config, task.connector_config, control.sleep)
         tap_chain(chain, control, TapOptions.parse(task.worker_config))
         source = _source_loop(task, plugin, chain, control, registry, worker, open_output)
-        _watch(task, source, control, redact, shared=shared)
+        _watch(task, source, control, redact, cpu)
         source.run(started)
     else:
         if not isinstance(plugin, SinkTask):
@@ -163,14 +165,18 @@ def _run(task: messages.TaskSpec, control: Control, redact: Callable[[str], str]
         chain = sink_chain(plugins, task.worker_config, task.connector_config, control.sleep)
         tap_chain(chain, control, TapOptions.parse(task.worker_config))
         sink = _sink_loop(task, plugin, chain, plugins, control, registry, worker)
-        _watch(task, sink, control, redact, shared=shared)
+        _watch(task, sink, control, redact, cpu)
         sink.run(started)
 
 
 def _watch(
-    task: messages.TaskSpec, loop: Watched, control: Control, redact: Callable[[str], str], *, shared: bool
+    task: messages.TaskSpec,
+    loop: Watched,
+    control: Control,
+    redact: Callable[[str], str],
+    shared_cpu: Callable[[], float] | None,
 ) -> None:
-    control.renewed = Watchdog(loop, control, task.stalled_after or math.inf, redact, shared=shared).look
+    control.renewed = Watchdog(loop, control, task.stalled_after or math.inf, redact, shared_cpu=shared_cpu).look
 
 
 def _engine_loop(

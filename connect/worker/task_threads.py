@@ -11,9 +11,24 @@ import contextvars
 import threading
 import time
 import weakref
+from collections.abc import Callable
 from typing import Any, Final
 
 _of_task: Final[contextvars.ContextVar[TaskThreads]] = contextvars.ContextVar("threads of a task")
+
+
+_tasks: Final[weakref.WeakSet[TaskThreads]] = weakref.WeakSet()
+
+
+def cpu_of_this_thread() -> Callable[[], float]:
+    """Tells, on any thread, the CPU-seconds of the thread that calls this."""
+    clock = time.pthread_getcpuclockid(threading.get_ident())
+    return lambda: time.clock_gettime(clock)
+
+
+def equal_share_of_cpu() -> float:
+    """The CPU-seconds of this process by the number of its tasks: where their threads are not Python's."""
+    return time.process_time() / max(1, len(_tasks))
 
 
 class TaskThreads:
@@ -25,6 +40,7 @@ class TaskThreads:
     def begin(self) -> None:
         """This thread works for the task from now on."""
         _of_task.set(self)
+        _tasks.add(self)
 
     def add(self, thread: threading.Thread) -> None:
         """A thread of the task starts another one."""

@@ -51,7 +51,7 @@ class Watchdog:
         after: seconds without progress that count as stalled.
         redact: removes secrets from a text.
         outages: of the task; by default those of this thread.
-        shared: whether other tasks have the same process: then its thread's CPU counts, not the process's.
+        shared_cpu: where other tasks have the same process: the CPU-seconds of this one.
     """
 
     def __init__(
@@ -61,8 +61,7 @@ class Watchdog:
         after: float,
         redact: Callable[[str], str],
         outages: Outages | None = None,
-        *,
-        shared: bool = False,
+        shared_cpu: Callable[[], float] | None = None,
     ) -> None:
         self._loop = loop
         self._outages = outages or current()
@@ -70,8 +69,8 @@ class Watchdog:
         self._after = after
         self._redact = redact
         self._thread = threading.get_ident()
-        self._cpu_seconds = _of_thread(self._thread) if shared else time.process_time
-        self._alive_every = _ALIVE_IN_PACK_S if shared else _ALIVE_S
+        self._cpu_seconds = shared_cpu or time.process_time
+        self._alive_every = _ALIVE_S if shared_cpu is None else _ALIVE_IN_PACK_S
         self._moved: object = None
         self._calm_at = time.monotonic()  # when something moved, or there was nothing to do
         self._told = False
@@ -138,9 +137,3 @@ class Watchdog:
         while frame is not None and LOOP not in frame.f_globals:
             called, frame = frame, frame.f_back
         return "The task" if called is None else called.f_code.co_qualname
-
-
-def _of_thread(ident: int) -> Callable[[], float]:
-    """Tells the CPU seconds of one thread."""
-    clock = time.pthread_getcpuclockid(ident)
-    return lambda: time.clock_gettime(clock)

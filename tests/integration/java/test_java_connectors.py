@@ -234,7 +234,8 @@ def test_a_source_that_delivers_exactly_once_is_killed(
 def test_a_task_that_ends_its_jvm_harms_no_other(pool: Pool, tmp_path: Path, unruly: Path, fault: str) -> None:
     (worker,) = pool.start()
     name = "x.UnrulySource"
-    worker.create("unruly", {"connector.class": name, "tasks.max": "2", "folder": str(tmp_path)})
+    alone = {"connector.class": name, "tasks.max": "2", "folder": str(tmp_path), "java.isolation": "task"}
+    worker.create("unruly", alone)
     pool.until(lambda: worker.runs("unruly", 2), "both tasks run", within=PATIENCE_S)
     assert worker.get("/connectors/unruly/tasks")[0]["config"]["task.class"] == "x.UnrulySource$UnrulyTask"
     if fault == "kill":
@@ -247,6 +248,57 @@ def test_a_task_that_ends_its_jvm_harms_no_other(pool: Pool, tmp_path: Path, unr
         (tmp_path / f"{fault}-1").unlink()
     worker.do("POST", "/connectors/unruly/restart?includeTasks=true&onlyFailed=true")
     pool.until(lambda: worker.runs("unruly", 2), "both run again", within=PATIENCE_S)
+
+
+@pytest.mark.promise("P6")
+@pytest.mark.parametrize("fault", ["exit", "leak"])
+def test_tasks_of_a_connector_share_a_jvm_and_its_end(pool: Pool, tmp_path: Path, unruly: Path, fault: str) -> None:
+    (worker,) = pool.start()
+    for name in ("unruly", "other"):
+        (tmp_path / name).mkdir()
+        config = {"connector.class": "x.UnrulySource", "tasks.max": "3", "folder": str(tmp_path / name)}
+        worker.create(name, config)
+    pool.until(lambda: worker.runs("unruly", 3) and worker.runs("other", 3), "all run", within=PATIENCE_S)
+    assert len(jvms(worker)) == 3, "one of the host, and one of each connector"
+    (tmp_path / "unruly" / f"{fault}-1").touch()
+    pool.until(lambda: set(_states(worker)) == {"FAILED"}, "all of its tasks fail", within=PATIENCE_S)
+    (tmp_path / "unruly" / f"{fault}-1").unlink()
+    assert worker.runs("other", 3)
+    worker.do("POST", "/connectors/unruly/restart?includeTasks=true&onlyFailed=true")
+    pool.until(lambda: worker.runs("unruly", 3), "all run again", within=PATIENCE_S)
+    assert worker.runs("other", 3)
+    assert len(jvms(worker)) == 3
+
+
+def test_tasks_of_a_jvm_log_in_their_own_names_and_end_alone(
+    pool: Pool, tmp_path: Path, new_topic: Callable[..., str]
+) -> None:
+    topic = new_topic(2)
+    (worker,) = pool.start()
+    config = {"connector.class": SINK, "connector.language": "java", "topics": topic, "file": str(tmp_path / "out")}
+    worker.do("PUT", "/admin/loggers/org.apache.kafka.connect.file", {"level": "TRACE"})
+    worker.create("sink", config | {"tasks.max": "2"})
+    pool.until(lambda: worker.runs("sink", 2), "both run", within=PATIENCE_S)
+    producer = Producer({"bootstrap.servers": pool.bootstrap})
+
+    def say(line: str, partition: int) -> None:
+        producer.produce(topic, line, partition=partition)
+        assert producer.flush(30) == 0
+
+    def name_of(line: str) -> str:
+        pattern = rf"TRACE (sink-\d)  Writing line to .*: {line}\n"
+        found = pool.until(lambda: re.search(pattern, worker.log), f"{line} is traced", within=PATIENCE_S)
+        return str(found[1])
+
+    say("left", 0)
+    say("right", 1)
+    assert {name_of("left"), name_of("right")} == {"sink-0", "sink-1"}
+    before = jvms(worker)
+    worker.do("POST", "/connectors/sink/tasks/0/restart")
+    pool.until(lambda: worker.runs("sink", 2), "both run", within=PATIENCE_S)
+    say("later", 0)
+    name_of("later")
+    assert [each.pid for each in jvms(worker)] == [each.pid for each in before], "its neighbour's JVM goes on"
 
 
 def _states(worker: Any) -> list[str]:
