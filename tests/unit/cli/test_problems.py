@@ -75,3 +75,15 @@ def test_a_name_that_is_taken_is_an_error_and_both_files_are_checked_further(tmp
             "Give one of the two connectors another."
         )
     ]
+
+
+def test_opentelemetry_without_its_extra_is_an_error_that_names_it(tmp_path, monkeypatch):
+    monkeypatch.setattr("connect.cli._worker_files.is_installed", lambda: False)
+    path = tmp_path / "worker.properties"
+    least = "bootstrap.servers=b:1\nkey.converter=x\nvalue.converter=x\noffset.storage.file.filename=o\n"
+    for written, said in (("", []), ("telemetry.opentelemetry=traces\n", ["connect-runtime[opentelemetry]"])):
+        path.write_text(least + written)
+        problems = Problems([str(path)])
+        read_worker(str(path), problems)
+        assert len(problems.errors()) == len(said)
+        assert all(words in error for words, error in zip(said, problems.errors(), strict=True))
