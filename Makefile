@@ -13,7 +13,7 @@ CODE  := $(PACKAGES) tests .ci $(wildcard bench)
 UNTYPED := tests/(conformance/clients|.*/plugins|integration/group/member)
 say    = @printf '\033[1m==> %s\033[0m\n' $(1)
 
-.PHONY: help setup check test pythons test-full durations demo demo-spark bench chaos fuzz sbom docs release clean
+.PHONY: help setup check test pythons test-full durations demo demo-spark bench chaos simulation fuzz sbom docs release clean
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-19s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -72,6 +72,9 @@ bench: setup ## Measure beside Kafka Connect and others, and judge (PARTS="jdbc 
 
 chaos: setup ## Kill processes at random moments; nothing may be lost (CHAOS_ROUNDS=200: so often in each test)
 	@$(PY) -m pytest tests/chaos
+
+simulation: setup ## Pools of simulated workers, each from a seed, against what must always hold (SEEDS=100000 FIRST=1 STEPS=1000)
+	@$(PY) -m tests.simulation --seeds $(or $(SEEDS),1000) --first $(or $(FIRST),1) --steps $(or $(STEPS),1000)
 
 fuzz: setup ## Feed each reader of others' bytes what chance makes, and see what breaks (SECONDS=600 each; ONLY=json)
 	@FUZZ_SECONDS=$(or $(SECONDS),60) $(PY) -m pytest $(or $(ONLY:%=tests/fuzz/test_%.py),tests/fuzz)
