@@ -57,7 +57,7 @@ class TaskTraces:
 
     Args:
         labels: its connector and number.
-        ratio: the share of batches that are traced.
+        ratio: the share of batches that are traced. With 0 no commits are, either.
         chance: from 0 to 1, as `random.random`.
 
     Attributes:
@@ -118,6 +118,8 @@ class TaskTraces:
 
     def alone(self, seconds: float, error: str = "", flush: float | None = None) -> None:
         """A commit that covers no traced batch, with the flush before it."""
+        if self._ratio == 0:
+            return
         now = time.time_ns()
         context = SpanContext.new()
         began = now - nanoseconds(seconds) - nanoseconds(flush or 0.0)

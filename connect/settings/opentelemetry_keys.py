@@ -99,8 +99,8 @@ class OpenTelemetryOptions(Options):
         default=0.01,
         importance="LOW",
         validator=between(0, 1),
-        doc="The share of batches of tasks that are traced, from 0 to 1. Requests, rebalances, starts and commits are "
-        "traced by OTEL_TRACES_SAMPLER, by default all. Only here, not in Kafka.",
+        doc="The share of batches of tasks that are traced, from 0 to 1. With 0 commits are not traced either; else "
+        "all are. Requests, rebalances and starts are traced by OTEL_TRACES_SAMPLER. Only here, not in Kafka.",
     )
     writes_traceparent = Boolean(
         f"{SIGNALS}.traceparent",

@@ -197,6 +197,13 @@ def test_the_share_of_batches_that_are_traced(ratio: float, expected: int) -> No
     assert len([span for span in made.take() if span.name == "sink batch"]) == expected
 
 
+def test_with_a_share_of_nothing_commits_are_not_traced_either() -> None:
+    meter, made = sink(0.0)
+    meter.pre_committed(0.1)
+    meter.committed("success", 0.1, {TopicPartition("lines", 0): 3})
+    assert made.take() == []
+
+
 def test_an_empty_batch_is_not_traced() -> None:
     meter, made = sink()
     meter.consumed(sink_batch(rows=0), 0.0)
