@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from connect import settings
 
@@ -22,6 +22,14 @@ def _distinct(name: str, value: list[str]) -> None:
         raise ValueError("has an empty name between its commas.")
     if len({column.lower() for column in value}) < len(value):
         raise ValueError("names a column twice.")
+
+
+class Ends(NamedTuple):
+    """The columns that say when a version was valid."""
+
+    valid_from: str
+    valid_to: str
+    is_current: str
 
 
 class MergeOptions(settings.Options):
@@ -73,6 +81,38 @@ class MergeOptions(settings.Options):
         validator=settings.one_of("boolean", "timestamp"),
         doc="boolean: true for a deleted row. timestamp: the timestamp of the record that deleted it, null for a row "
         "that is alive.",
+    )
+    scd_type = settings.String(
+        "scd.type",
+        default="1",
+        group=MERGING,
+        validator=settings.one_of("1", "2"),
+        doc="1: a table has one row for each key. 2: it has a row for each version of a key (slowly changing dimension "
+        "of type 2), from when to when it was valid.",
+    )
+    valid_from = settings.String(
+        "scd.valid.from.column",
+        default="valid_from",
+        importance="LOW",
+        group=MERGING,
+        validator=settings.non_empty,
+        doc="With scd.type=2: the column for when a version began, of the sequence's type.",
+    )
+    valid_to = settings.String(
+        "scd.valid.to.column",
+        default="valid_to",
+        importance="LOW",
+        group=MERGING,
+        validator=settings.non_empty,
+        doc="With scd.type=2: the column for when the next version began, or the key was deleted; null until then.",
+    )
+    is_current = settings.String(
+        "scd.current.column",
+        default="is_current",
+        importance="LOW",
+        group=MERGING,
+        validator=settings.non_empty,
+        doc="With scd.type=2: the column that is true for the newest version of a key that was not deleted.",
     )
     cdc_format = settings.String(
         "cdc.format",

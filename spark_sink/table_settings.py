@@ -11,7 +11,7 @@ from typing import Final
 from connect import settings
 from connect.data import evolution_policy
 from connect.settings.variables import enclosed
-from spark_sink.merge_keys import NONE, MergeOptions
+from spark_sink.merge_keys import NONE, Ends, MergeOptions
 
 DELTA: Final = "delta"
 PARQUET: Final = "parquet"
@@ -359,6 +359,9 @@ class TableKeys(
     )
 
 
+_TIMESTAMP: Final = ("timestamp", METADATA["timestamp"][0])
+
+
 class TableOptions(TableKeys):
     """The meaning of the keys together.
 
@@ -381,7 +384,18 @@ class TableOptions(TableKeys):
         is_cdc = self.cdc_format != NONE
         self.key_in_value = not self.pk_from_key and not is_cdc
         if is_cdc and not self.sequence:
-            self.sequence = (self.cdc_position,)
+            self.sequence = (self.cdc_timestamp if self.ends else self.cdc_position,)
+        elif self.ends and not self.sequence:
+            if "timestamp" not in dict(self.metadata):
+                self.metadata = (*self.metadata, _TIMESTAMP)
+            self.sequence = (dict(self.metadata)["timestamp"],)
+
+    @property
+    def ends(self) -> Ends | None:
+        """The columns for when a version was valid, if a table has a row for each version of a key."""
+        if self.mode != UPSERT or self.scd_type != "2":
+            return None
+        return Ends(self.valid_from, self.valid_to, self.is_current)
 
     @property
     def deletes(self) -> bool:

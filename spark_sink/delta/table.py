@@ -126,6 +126,26 @@ class Table:
         found = self._transaction(self._id(partition))
         return None if found == UNKNOWN else found
 
+    def read(self, columns: Iterable[str], where: Any) -> pa.Table:
+        """Rows of the version seen last, in its types.
+
+        Args:
+            columns: their names.
+            where: a condition of pyarrow's on them.
+
+        Raises:
+            RetriableError: the storage does not answer.
+            ConnectError: the table cannot be read.
+        """
+        import pyarrow as pa
+
+        names = list(columns)
+        try:
+            found = self._there.to_pyarrow_dataset().to_table(columns=names, filter=where)
+        except Exception as error:  # deltalake and pyarrow raise anything
+            raise table_error(error, self.uri, "be read") from error
+        return found.cast(pa.schema([self.columns.field(name) for name in names]))
+
     # Writing.
 
     def create(self, columns: pa.Schema, partition_by: Iterable[str], properties: Mapping[str, str]) -> None:

@@ -21,8 +21,10 @@ from spark_sink.delta.own_columns import own_columns
 from spark_sink.delta.shape import Shape
 from spark_sink.delta.soft import soft_upsert
 from spark_sink.delta.table import TRIES, Conflict, Table, given_up
+from spark_sink.delta.versions import merge_versions
 from spark_sink.delta.waiting import Part, Waiting, joined
 from spark_sink.merge_keys import SOFT
+from spark_sink.merge_rules import missing_sequence
 from spark_sink.table_rules import is_one_table
 from spark_sink.table_settings import OVERWRITE, UPSERT, TableOptions
 
@@ -94,13 +96,19 @@ class Writer:
                 f'Table {self.table.uri} has no column "{missing[0]}", which pk.fields makes part of the key.'
             )
         self._keys = [spelled[name.casefold()] for name in self._more.pk]
-        for name in self._keys:
+        wanted = dict.fromkeys(self._keys, "is part of its key")
+        if self._options.ends is not None:
+            sequence = self._options.sequence[0]
+            if sequence.casefold() not in spelled:
+                raise ConnectError(missing_sequence(self.table.uri, sequence))
+            wanted[spelled[sequence.casefold()]] = "says when its version began"
+        for name, what in wanted.items():
             if pa.types.is_nested(rows.type.field(name).type):
                 raise ConnectError(f'The column "{name}" of pk.fields holds {rows.type.field(name).type}: no key.')
             missing = pc.and_(pc.is_null(pc.struct_field(rows, name)), rows.is_valid())
             if pc.any(missing).as_py():
                 fine = [at for at, gone in enumerate(missing.to_pylist()) if not gone]
-                why = f'its "{name}" is null, and that is part of its key.'
+                why = f'its "{name}" is null, and that {what}.'
                 unfit.update(dict.fromkeys(set(kept) - {kept[at] for at in fine}, why))
                 kept, rows = [kept[at] for at in fine], rows.take(pa.array(fine, pa.int64()))
         return kept, rows
@@ -172,7 +180,9 @@ class Writer:
             theirs = [part.columns for part in parts]
             columns = None if None in theirs else frozenset().union(*(each or () for each in theirs))
             how = Merge(self._keys, self._options.sequence, self._options.merge_condition)
-            if self._options.delete_mode == SOFT and self._options.deletes:
+            if self._options.ends is not None:
+                merge_versions(self.table, rows, partitions, how, self._options.ends, offsets)
+            elif self._options.delete_mode == SOFT and self._options.deletes:
                 deleted = self._options.delete_column, self._options.delete_column_type == "timestamp"
                 soft_upsert(self.table, rows, partitions, how, columns, deleted, offsets)
             else:
@@ -208,7 +218,7 @@ class Writer:
     def _create(self, shape: Shape) -> None:
         assert shape.schema is not None, "rows wait, so their columns are known"
         columns = table_schema(shape.schema)
-        columns = pa.schema([*columns, *self._own()])
+        columns = pa.schema([*columns, *self._own(columns)])
         if missing := [name for name in self._options.partition_by if name not in columns.names]:
             raise ConnectError(
                 f'Table {self.table.uri} is to be partitioned by "{missing[0]}", and the first records have no such '
@@ -217,16 +227,16 @@ class Writer:
         self.table.create(columns, self._options.partition_by, self._options.properties)
         self._current()
 
-    def _own(self) -> list[pa.Field]:
+    def _own(self, columns: pa.Schema) -> list[pa.Field]:
         """The columns that no record brings, as far as the table lacks them."""
         known = {name.casefold() for name in self.table.columns.names} if self.table.exists else set()
-        found = own_columns(self._options)
+        found = own_columns(self._options, self.table.uri, columns)
         return [field for field in found if field.name.casefold() not in known]
 
     def _grow(self, shape: Shape, offsets: Mapping[TopicPartition, int]) -> None:
         """Add the new columns of the waiting rows to the table. They stay, whatever happens to the rows."""
         assert shape.schema is not None
-        own = self._own()
+        own = self._own(table_schema(shape.schema))
         if own:
             self.table.add_columns(pa.schema(own), offsets)
         has = schema_of_table(self.table.columns)

@@ -24,6 +24,10 @@ from spark_sink.table_settings import (
     is_path,
 )
 
+_NO_SEQUENCE: Final = (
+    "is a field of the value, and a record without a value, which ends a version, has none. Write "
+    "delete.enabled=false, or leave merge.sequence.by out: then the record's timestamp counts."
+)
 Problem = tuple[str, str]
 
 _NO_ICEBERG: Final = (
@@ -98,6 +102,7 @@ def _merging(options: TableKeys) -> Iterator[Problem]:
             if options.config.raw.get(key) is not None:
                 yield key, "needs cdc.format=debezium."
     yield from _deleting(options)
+    yield from _versions(options)
     columns = {column.lower() for _, column in options.metadata}
     keys = {name.lower() for name in options.pk_fields}
     for name in options.sequence:
@@ -124,6 +129,27 @@ def _deleting(options: TableKeys) -> Iterator[Problem]:
     for key in ("delete.column", "delete.column.type"):
         if raw.get(key) is not None and not soft:
             yield key, "needs delete.mode=soft."
+
+
+def _versions(options: TableKeys) -> Iterator[Problem]:
+    raw = options.config.raw
+    if options.scd_type != "2":
+        for key in ("scd.valid.from.column", "scd.valid.to.column", "scd.current.column"):
+            if raw.get(key) is not None:
+                yield key, "needs scd.type=2."
+        return
+    if options.mode != UPSERT:
+        yield "scd.type", f"2 needs mode=upsert: with mode={options.mode} rows have no keys, and so no versions."
+    if options.delete_mode == SOFT:
+        yield "delete.mode", "soft excludes scd.type=2, where a deletion ends a version and removes nothing."
+    if options.merge_condition:
+        yield "merge.condition", "excludes scd.type=2, which needs all versions of a key."
+    if len(options.sequence) > 1:
+        yield "merge.sequence.by", "takes one column with scd.type=2: the one that says when a version begins."
+    of_record = {column.lower() for _, column in options.metadata}
+    tombstones = options.pk_from_key and options.delete_enabled and options.cdc_format == NONE
+    if tombstones and options.sequence and options.sequence[0].lower() not in of_record:
+        yield "merge.sequence.by", _NO_SEQUENCE
 
 
 def _layout(options: TableKeys) -> Iterator[Problem]:

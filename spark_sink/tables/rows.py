@@ -15,18 +15,19 @@ So the effect of a record depends on no other record, and not on when the query 
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from connect.errors import ConfigError, SchemaError
 from spark_sink.cdc import CHANGE, DELETED
+from spark_sink.merge_rules import missing_sequence
 from spark_sink.reading.plan import is_known
 from spark_sink.table_rules import NO_PART_OF_A_NAME, PART_OF_A_NAME
 from spark_sink.table_settings import FIELD, METADATA, TOPIC, UPSERT
 from spark_sink.tables.fitting import Incoming, columns_of
 from spark_sink.tables.settings import TableSettings
-from spark_sink.tables.types import Field, Type, fields, literal, quoted
+from spark_sink.tables.types import Field, Type, fields, literal, quoted, sql_name
 
 #: A condition in SQL, never null, under which a row is refused, and why.
 Refusal = tuple[str, str]
@@ -109,11 +110,22 @@ class Rows:
             if name.lower() in names:
                 raise ConfigError("metadata.columns", f'"{name}" is a field of the records. Write {what}:another_name.')
             columns.append(self._metadata(what, name))
-        return columns + self._own(names)
+        return columns + self._own(columns)
 
-    def _own(self, names: Container[str]) -> list[Incoming]:
+    def _own(self, columns: Sequence[Incoming]) -> list[Incoming]:
         """The columns that the sink adds by itself."""
         settings = self.settings
+        names = {column.name.lower() for column in columns}
+        if settings.ends is not None:
+            if taken := next((name for name in settings.ends if name.lower() in names), None):
+                raise ConfigError("scd.type", f'"{taken}" is a field of the records. Name other columns, with scd.*.')
+            at = self.began(columns)
+            nothing = f"CAST(NULL AS {sql_name(at.type)})"
+            return [
+                Incoming(settings.ends.valid_from, at.type, at.sql),
+                Incoming(settings.ends.valid_to, at.type, nothing),
+                Incoming(settings.ends.is_current, "boolean", "true"),
+            ]
         if (name := settings.delete_column) is None:
             return []
         if name.lower() in names:
@@ -122,9 +134,22 @@ class Rows:
             return [Incoming(name, "timestamp", f"IF({self.deleted()}, _timestamp, NULL)")]
         return [Incoming(name, "boolean", self.deleted())]
 
+    def began(self, columns: Sequence[Incoming]) -> Incoming:
+        """The column that says when a version began. Raises ConfigError."""
+        wanted = self.settings.sequence[0]
+        found = next((column for column in columns if column.name.lower() == wanted.lower()), None)
+        if found is None:
+            raise ConfigError("merge.sequence.by", missing_sequence(self.settings.table, wanted))
+        return found
+
     def refusals(self) -> list[Refusal]:
         """Why a row is not one of its table, whatever its columns are."""
-        return [(f"{key.sql} IS NULL", f'The column "{key.name}" of its key is null.') for key in self.key_columns()]
+        keys = self.key_columns()
+        found = [(f"{key.sql} IS NULL", f'The column "{key.name}" of its key is null.') for key in keys]
+        if self.settings.ends is not None:
+            at = self.began(self.incoming())
+            found.append((f"{at.sql} IS NULL", f'Its "{at.name}" is null, and that says when its version began.'))
+        return found
 
     def parts(self) -> tuple[str, str]:
         """Expressions for ${topic} and ${field} in the table's name; null where one is missing."""

@@ -10,7 +10,7 @@ from typing import Final
 
 from connect.data.evolution_policy import EvolutionPolicy
 from connect.errors import ConfigError
-from spark_sink.merge_keys import NONE, SOFT
+from spark_sink.merge_keys import NONE, SOFT, Ends
 from spark_sink.sink.checks import problems
 from spark_sink.table_rules import is_one_table
 from spark_sink.table_settings import (
@@ -45,6 +45,7 @@ class TableSettings:
         replace_where: for "overwrite": a condition; None for the partitions of the records.
         delete_column: that says that a row is deleted, where deleted rows stay; None where they do not.
         delete_time: whether it holds the time of the deletion.
+        ends: the columns for when a version was valid, where tables have a row for each; None where they have not.
         events: whether records are change events: see `spark_sink.cdc`.
         metadata: what becomes a column beside the value's fields (a key of `METADATA`), and the column's name.
         policy: how tables may be changed.
@@ -70,6 +71,7 @@ class TableSettings:
     replace_where: str | None = None
     delete_column: str | None = None
     delete_time: bool = False
+    ends: Ends | None = None
     events: bool = False
     metadata: tuple[tuple[str, str], ...] = ()
     policy: EvolutionPolicy = field(default_factory=EvolutionPolicy)
@@ -112,6 +114,7 @@ class TableSettings:
             replace_where=options.replace_where,
             delete_column=options.delete_column if options.deletes and options.delete_mode == SOFT else None,
             delete_time=options.delete_column_type == "timestamp",
+            ends=options.ends,
             events=options.cdc_format != NONE,
             metadata=options.metadata,
             policy=options.policy,

@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from connect.errors import ConfigError, ConnectError, RetriableError, SchemaError
+from spark_sink.merge_keys import Ends
 from spark_sink.table_rules import table_for
 from spark_sink.table_settings import CONSOLE, DELTA, OVERWRITE, UPSERT
-from spark_sink.tables import dead_letters, soft, upsert
+from spark_sink.tables import dead_letters, soft, upsert, versions
 from spark_sink.tables.files import write_files
 from spark_sink.tables.fitting import Fitted, fit, new_columns
 from spark_sink.tables.maintenance import Maintenance
@@ -141,16 +142,26 @@ class TableWriter:
     def _commit(self, good: Any, rows: Rows, table: Table, fitted: Fitted, batch_id: int) -> None:
         options = {"txnAppId": self.app_id, "txnVersion": str(batch_id)}
         if self.settings.mode == UPSERT:
-            known = self._known[table.name]
-            how = upsert.Merge.of(table, fitted, rows.key_columns(), self.settings)
-            newest, merging = self._merging(good, rows, table, fitted, how)
-            view = f"connect_upsert_{uuid.uuid4().hex}"  # over Spark Connect, threads share a session
-            with pruned(newest, how.keys, known.types, known.layout) as where:
-                upsert.merge(newest, view, merging(view, where), self.app_id, batch_id)
+            self._merge(good, rows, table, fitted, batch_id)
         elif self.settings.mode == OVERWRITE:
             table.overwrite(good.selectExpr(*fitted.select), options, self.settings.replace_where)
         else:
             table.append(good.selectExpr(*fitted.select), options)
+
+    def _merge(self, good: Any, rows: Rows, table: Table, fitted: Fitted, batch_id: int) -> None:
+        how = upsert.Merge.of(table, fitted, rows.key_columns(), self.settings)
+        known = self._known[table.name]
+        if (ends := self.settings.ends) is not None:
+            spelled = {name.lower(): name for name in fitted.columns}
+            named = Ends(*(spelled[name.lower()] for name in ends))
+            there = table, known.types, known.layout
+            with versions.source(good, fitted, how, rows.deleted(), named, there) as found:
+                upsert.merge(found.rows, found.view, found.statement, self.app_id, batch_id)
+            return
+        newest, merging = self._merging(good, rows, table, fitted, how)
+        view = f"connect_upsert_{uuid.uuid4().hex}"  # over Spark Connect, threads share a session
+        with pruned(newest, how.keys, known.types, known.layout) as where:
+            upsert.merge(newest, view, merging(view, where), self.app_id, batch_id)
 
     def _merging(
         self, good: Any, rows: Rows, table: Table, fitted: Fitted, how: upsert.Merge

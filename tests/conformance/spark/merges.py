@@ -80,6 +80,11 @@ MERGES: Final = {
     "soft-time": _group(
         _changes(10, 0.3), delete__mode="soft", delete__column__type="timestamp", merge__sequence__by="_timestamp"
     ),
+    "versions": _group(_changes(12, 0.3), scd__type="2"),
+    "versions-of-a-field": _group(
+        _changes(13, 0.3), scd__type="2", merge__sequence__by="text", delete__enabled="false", partition__by="day"
+    ),
+    "events-versions": _events(14, envelope=True, scd__type="2"),
     "events": _events(6, envelope=True),
     "events-schemaless": _events(7, envelope=False),
     "events-soft": _events(11, envelope=True, delete__mode="soft"),

@@ -41,6 +41,9 @@ def errors(changes: dict[str, str]) -> dict[str, list[str]]:
         {"mode": "upsert", "merge.sequence.by": "lsn,_offset", "metadata.columns": "offset"},
         {"mode": "upsert", "cdc.format": "debezium", "cdc.truncate": "ignore"},
         {"mode": "upsert", "delete.mode": "soft", "delete.column.type": "timestamp"},
+        {"mode": "upsert", "scd.type": "2"},
+        {"mode": "upsert", "scd.type": "2", "cdc.format": "debezium"},
+        {"mode": "upsert", "scd.type": "2", "merge.sequence.by": "at", "delete.enabled": "false"},
         {
             "mode": "upsert",
             "cdc.format": "debezium",
@@ -99,6 +102,16 @@ def test_a_configuration_that_makes_sense_is_taken(changes: dict[str, str]) -> N
         ({"cdc.format": "debezium"}, "cdc.format", "ExtractNewRecordState"),
         ({"mode": "upsert", "cdc.format": "canal"}, "cdc.format", "not one of"),
         ({"mode": "upsert", "cdc.truncate": "fail"}, "cdc.truncate", "needs cdc.format"),
+        ({"scd.type": "2"}, "scd.type", "needs mode=upsert"),
+        ({"mode": "upsert", "scd.current.column": "now"}, "scd.current.column", "needs scd.type=2"),
+        ({"mode": "upsert", "scd.type": "2", "delete.mode": "soft"}, "delete.mode", "excludes scd.type=2"),
+        ({"mode": "upsert", "scd.type": "2", "merge.condition": "true"}, "merge.condition", "excludes scd.type=2"),
+        ({"mode": "upsert", "scd.type": "2", "merge.sequence.by": "at"}, "merge.sequence.by", "delete.enabled=false"),
+        (
+            {"mode": "upsert", "scd.type": "2", "merge.sequence.by": "a,b", "delete.enabled": "false"},
+            "merge.sequence.by",
+            "one column",
+        ),
         ({"delete.mode": "soft"}, "delete.mode", "needs mode=upsert"),
         ({"mode": "upsert", "delete.mode": "soft", "delete.enabled": "false"}, "delete.mode", "contradicts"),
         (
