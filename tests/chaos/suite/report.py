@@ -44,7 +44,7 @@ def rows(world: World) -> list[Row]:
                 name,
                 "once" if flow.once else "at least once",
                 len(written),
-                len(there),
+                len(there & written),
                 sum(checks.repeats(arrived).values()),
                 len(written - there - flow.excused_lost),
                 len((written - there) & flow.excused_lost),
