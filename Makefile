@@ -13,7 +13,7 @@ CODE  := $(PACKAGES) tests .ci $(wildcard bench)
 UNTYPED := tests/(conformance/clients|.*/plugins|integration/group/member)
 say    = @printf '\033[1m==> %s\033[0m\n' $(1)
 
-.PHONY: help setup check test pythons test-full durations demo demo-spark bench chaos simulation fuzz sbom docs release clean
+.PHONY: help setup check test pythons test-full durations demo demo-spark bench chaos kills simulation fuzz sbom docs release clean
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-19s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -70,7 +70,11 @@ demo-spark: setup ## A topic becomes a Delta table by Spark, on this machine or,
 bench: setup ## Measure beside Kafka Connect and others, and judge (PARTS="jdbc s3"; QUICK=1: tiny sizes, to see it work)
 	@$(PY) -m bench $(PARTS) $(if $(filter-out 0,$(QUICK)),--quick)
 
-chaos: setup ## Kill processes at random moments; nothing may be lost (CHAOS_ROUNDS=200: so often in each test)
+chaos: setup ## A pool of all connectors under faults by seed, judged, with a picture (SECONDS=600 SEED=7 ONLY=flow,.. FAULTS=kind,..)
+	@$(PY) -m tests.chaos --seconds $(or $(SECONDS),600) $(if $(SEED),--seed $(SEED)) $(if $(WORKERS),--workers $(WORKERS)) \
+	  $(if $(ONLY),--only "$(ONLY)") $(if $(FAULTS),--faults "$(FAULTS)")
+
+kills: setup ## Kill processes of one connector at random moments; nothing may be lost (CHAOS_ROUNDS=200: so often in each test)
 	@$(PY) -m pytest tests/chaos
 
 simulation: setup ## Pools of simulated workers, each from a seed, against what must always hold (SEEDS=100000 FIRST=1 STEPS=1000)

@@ -52,7 +52,7 @@ def new_topic(broker: "Broker") -> Callable[..., str]:
 
 
 #: What measures time, memory or a pool of workers, which others on the machine would disturb.
-ALONE = ("test_hanging.py", "test_pool.py", "test_soak.py")
+ALONE = ("test_hanging.py", "test_pool.py", "test_soak.py", "test_suite.py")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

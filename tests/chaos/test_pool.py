@@ -7,7 +7,7 @@ another one of its kind has begun.
 Disks are made slow in two ways that need no rights on the machine: the broker stands still for a moment, again and
 again, as one does whose log cannot be written; and the sinks' writes take half a second each.
 
-`POOL_SECONDS=3600 make chaos` goes on for an hour. The seed is printed; `pytest --randomly-seed=` takes it.
+`POOL_SECONDS=3600 make kills` goes on for an hour. The seed is printed; `pytest --randomly-seed=` takes it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """P7: a worker that runs for long at a steady load, with pauses and rebalances, takes no more memory than before.
 
-`SOAK_SECONDS=7200 make chaos` soaks for two hours.
+`SOAK_SECONDS=7200 make kills` soaks for two hours.
 """
 
 import math

@@ -6,5 +6,5 @@ import os
 
 
 def rounds(usual: int) -> int:
-    """So often, or as often as CHAOS_ROUNDS says: `make chaos CHAOS_ROUNDS=500` goes on through the night."""
+    """So often, or as often as CHAOS_ROUNDS says: `make kills CHAOS_ROUNDS=500` goes on through the night."""
     return int(os.environ.get("CHAOS_ROUNDS", usual))
