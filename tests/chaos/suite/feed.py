@@ -91,7 +91,6 @@ class Feed:
     promised by nobody.
 
     Attributes:
-        places: partition and offset of each record that the brokers have acknowledged.
         partitions: how many the topic has; raise it when some were added.
     """
 
@@ -100,7 +99,8 @@ class Feed:
     ) -> None:
         self.topic = topic
         self.partitions = partitions
-        self.places: dict[int, Place] = {}
+        self._places: dict[int, Place] = {}
+        self._lock = threading.Lock()
         self._record = record
         self._per_second = per_second
         self._next = 0
@@ -117,6 +117,17 @@ class Feed:
             }
         )
         self._steady = Steady(f"feed {topic}", self._step, per_second)
+
+    @property
+    def places(self) -> dict[int, Place]:
+        """Partition and offset of each record that the brokers have acknowledged until now: a copy."""
+        with self._lock:
+            return dict(self._places)
+
+    def forget(self) -> None:
+        """Forget the places: the topic is another one from now on."""
+        with self._lock:
+            self._places.clear()
 
     def start(self) -> None:
         self._steady.start()
@@ -157,7 +168,8 @@ class Feed:
     def _delivered(self, number: int) -> Callable[[Any, Any], None]:
         def note(error: Any, message: Any) -> None:
             if error is None:
-                self.places[number] = (message.partition(), message.offset())
+                with self._lock:
+                    self._places[number] = (message.partition(), message.offset())
             else:
                 self._steady.errors.append(str(error))
 

@@ -43,7 +43,7 @@ def retention(world: World, chance: random.Random) -> Iterator[str]:
     try:
         world.rest(chance.uniform(4, 8))
         committed = world.topics.committed(flow.group, flow.feed.topic, 1).get(0, 0)
-        end = max((offset + 1 for _, offset in list(flow.feed.places.values())), default=0)
+        end = max((offset + 1 for _, offset in flow.feed.places.values()), default=0)
         low = committed + (end - committed) // 2
         flow.excused_lost |= {n for n, (_, offset) in flow.places().items() if committed <= offset < low}
         place = TopicPartition(flow.feed.topic, 0, low)

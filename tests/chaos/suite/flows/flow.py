@@ -140,14 +140,14 @@ class SinkFlow(Flow):
 
     def poison(self) -> set[int]:
         """What has to be a dead letter."""
-        return {n for n in list(self.feed.places) if is_poison(n)} if self.letters else set()
+        return {n for n in self.feed.places if is_poison(n)} if self.letters else set()
 
     def dead(self) -> list[int]:
         """The dead letters that there are."""
         return [number_of(record.value) for record in list(self.around.reader.records[self.error_topic])]
 
     def places(self) -> Mapping[int, Place]:
-        return dict(list(self.feed.places.items()))
+        return self.feed.places
 
 
 class SourceFlow(Flow):

@@ -69,7 +69,7 @@ class ShortLived(OwnTopic):
     def begin_anew(self) -> None:
         """The topic is another one from now on. Nothing may be under way."""
         self._earlier |= set(self.feed.places)
-        self.feed.places.clear()
+        self.feed.forget()
 
 
 class Compacted(OwnTopic):
@@ -89,7 +89,7 @@ class Compacted(OwnTopic):
 
     def places(self) -> Mapping[int, Place]:
         """Those that arrived, and the last ones."""
-        places = dict(list(self.feed.places.items()))
+        places = self.feed.places
         kept = set(self.arrived()) | set(self.written())
         return {number: place for number, place in places.items() if number in kept}
 

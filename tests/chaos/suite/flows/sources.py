@@ -334,7 +334,7 @@ class Mirror(SourceFlow):
         return len(self.around.reader.records[self.topic])
 
     def places(self) -> dict[int, tuple[int, int]]:
-        return dict(list(self.around.feed.places.items()))
+        return self.around.feed.places
 
     @property
     def troubles(self) -> list[str]:
