@@ -74,7 +74,8 @@ def main(given: list[str] | None = None) -> int:
     run_folder = guardian.begin().folder
     say(f"seed {seed}, {workers} workers, sources {'exactly' if exactly_once else 'at least'} once: {command}")
     world = World(run_folder, seed, workers=workers, exactly_once=exactly_once, only=options.only, say=say)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for number in (signal.SIGINT, signal.SIGTERM):  # a shell starts what runs in its background with SIGINT ignored
+        signal.signal(number, signal.default_int_handler)
     run = None
     try:
         world.build()
