@@ -10,7 +10,6 @@ import json
 import re
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -51,25 +50,15 @@ def measure(settings: Settings) -> dict[str, Any]:
     try:
         say("starting the broker")
         bootstrap = broker.ensure_running(settings.folder / "broker", port=0).bootstrap_servers
-        for name, form in wanted:
+        for name in dict.fromkeys(name for name, _ in wanted):
             drawn = shape(name, _SEED)
             counts[name] = settings.size or _count(drawn, _QUICK_BYTES if settings.quick else _BYTES)
-            topic = f"{name}-{form}"
-            produce(bootstrap, topic, _records(drawn, form, counts[name]))
-            for number in range(rounds):
-                written = {}
-                for side in reversed(SIDES) if number % 2 else SIDES:
-                    folder = settings.folder / f"{topic}-{side}-{number}"
-                    figures = _run(side, bootstrap, topic, drawn, form, counts[name], folder)
-                    rows.add(topic, side, figures, number)
-                    written[side] = folder / "output"
-                    say(
-                        f"round {number + 1}  {topic:20}  {side}  {figures['rate']:>9,.0f} records/s  "
-                        f"{figures['cpu_us']:6.2f} us of CPU a record"
-                    )
-                _compare(topic, written["java"], written["ours"], in_order=form != "schemaless")
-                for output in written.values():
-                    output.unlink()
+            payloads = list(drawn.payloads(counts[name]))
+            for form in (form for of, form in wanted if of == name):
+                topic = f"{name}-{form}"
+                produce(bootstrap, topic, map(drawn.enveloped, payloads) if form == "enveloped" else payloads)
+                for number in range(rounds):
+                    _round(settings.folder, bootstrap, drawn, form, counts[name], number, rows)
     finally:
         broker.stop(settings.folder / "broker")
     return {
@@ -91,9 +80,22 @@ def _count(drawn: Shape, size: int) -> int:
     return min(_MOST, size // (sum(map(len, sample)) // len(sample)))
 
 
-def _records(drawn: Shape, form: str, count: int) -> Iterator[bytes]:
-    payloads = drawn.payloads(count)
-    return map(drawn.enveloped, payloads) if form == "enveloped" else payloads
+def _round(base: Path, bootstrap: str, drawn: Shape, form: str, count: int, number: int, rows: Rows) -> None:
+    """Both sides once, and what they wrote side by side."""
+    topic = f"{drawn.name}-{form}"
+    written = {}
+    for side in reversed(SIDES) if number % 2 else SIDES:
+        folder = base / f"{topic}-{side}-{number}"
+        figures = _run(side, bootstrap, topic, drawn, form, count, folder)
+        rows.add(topic, side, figures, number)
+        written[side] = folder / "output"
+        say(
+            f"round {number + 1}  {topic:20}  {side}  {figures['rate']:>9,.0f} records/s  "
+            f"{figures['cpu_us']:6.2f} us of CPU a record"
+        )
+    _compare(topic, written["java"], written["ours"], in_order=form != "schemaless")
+    for output in written.values():
+        output.unlink()
 
 
 def _run(side: str, bootstrap: str, topic: str, drawn: Shape, form: str, count: int, folder: Path) -> dict[str, float]:

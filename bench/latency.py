@@ -317,7 +317,7 @@ def measure(settings: Settings) -> dict[str, Any]:
                         for side in reversed(SIDES) if number % 2 else SIDES:
                             folder = settings.folder / f"{kind}-{rate}-{side}-{number}"
                             found = _one(kind, side, bootstrap, server, folder, rate, seconds)
-                            rows.add(f"{kind} {rate:,}/s", side, found)
+                            rows.add(f"{kind} {rate:,} a second", side, found)
                             told = ", ".join(f"{name} {value:.3g}" for name, value in found.items())
                             say(f"{kind:8} {rate:>6,}/s {side:4} {told}")
         finally:

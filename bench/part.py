@@ -86,6 +86,8 @@ class Part:
 PARTS = (
     Part("files", "bench.files", 10, 2),
     Part("chain", "bench.chain", 6, 2),
+    Part("shapes", "bench.any_shape", 25, 4),
+    Part("stages", "bench.stages", 2, 0.5),
     Part("java", "bench.java_classes", 7, 2),
     Part("transforms", "bench.transforms", 2, 0.5),
     Part("avro", "bench.avro", 0.5, 0.2),

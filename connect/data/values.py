@@ -1,7 +1,8 @@
 """The values (or keys) of a batch together with their schemas: the column of converters and transformations.
 
-Three ways to hold them, converted at most once and on demand: `Values`, Python values; `Text`, strings kept as the
-UTF-8 bytes that were consumed; `StructColumns`, structs of a declared schema field by field.
+Four ways to hold them, converted at most once and on demand: `Values`, Python values; `Text`, strings kept as the UTF-8
+bytes that were consumed; `StructColumns`, structs of a declared schema field by field; `MapColumns`, schemaless maps
+with the same keys key by key.
 """
 
 from __future__ import annotations

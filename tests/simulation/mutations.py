@@ -8,13 +8,14 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Final
 
+from kafka.coordinator.base import BaseCoordinator
+
 from connect.group import Work, assignor, cooperative
 from connect.group.wire import CONFIG_MISMATCH
 from connect.herder import (
     assigned,
     automatic_restarts,
     config_changes,
-    fencing,
     group_member,
     leader,
     pool_states,
@@ -26,7 +27,6 @@ from connect.kafka.group import coordinator, session
 from connect.storage import config_log, config_state, topic_offsets, topic_status
 from connect.storage.config_state import ConfigReader
 from connect.worker import lease, supervisor
-from connect.worker.messages import TaskSpec
 
 #: An object, a name of it, and what stands there instead: made from what stood there.
 _Change = tuple[Any, str, Callable[[Any], Any]]
@@ -151,12 +151,9 @@ def _twice(before: Any) -> Any:
     return stop
 
 
-def _unfenced(self: Any, name: str) -> None:
-    """Tasks start without those before them being fenced."""
-
-
-def _anybody(self: Any, task: TaskSpec) -> None:
-    """A task may begin, whether or not there is a newer one."""
+async def _join_and_sync(self: Any) -> bytes:
+    await self._done()
+    return await BaseCoordinator._do_join_and_sync_async(self)
 
 
 #: By their names: what is changed.
@@ -175,8 +172,14 @@ MUTATIONS: Final[dict[str, list[_Change]]] = {
         (session.Session, "lose", lambda _: lambda self: False),
         (session.Session, "until", _always(math.inf)),
     ],
-    "the generation is not compared": [
-        (coordinator.Coordinator, "reset_generation", lambda _: lambda self, member_id="": None)
+    "an assignment counts although the membership was lost meanwhile": [
+        (coordinator.Coordinator, "_do_join_and_sync_async", lambda _: _join_and_sync)
+    ],
+    "what the coordinator says of the membership is passed over": [
+        (coordinator.Coordinator, "_lose", lambda _: lambda self, reason: None)
+    ],
+    "work with two owners is left to both": [
+        (cooperative, "_unwanted", lambda _: lambda member, members, configured, memory: member.owned - configured)
     ],
     "the commit record comes before the tasks": [(config_log.ConfigLog, "put_tasks", lambda _: _commit_first)],
     "tasks count before their commit record": [(ConfigReader, "_task", _uncommitted)],
@@ -188,7 +191,6 @@ MUTATIONS: Final[dict[str, list[_Change]]] = {
     "members do not tell what they own": [(group_member.GroupMember, "metadata", _forgetful)],
     "revoked work is not stopped": [(group_member.GroupMember, "_give_up", lambda _: _keeps_all)],
     "moved work starts before it has stopped": [(assignor, "rebalance", _not_stopped_first)],
-    "an eager owner counts twice": [(cooperative, "_unwanted", _always(Work()))],
     "a leader deals out what it has not read": [(group_member, "assign", _mutation_of_mismatch)],
     "members do not catch up with the leader": [(group_member.GroupMember, "_caught_up", _always(True))],
     "an assignment for old configurations counts": [(group_member, "CONFIG_MISMATCH", lambda _: CONFIG_MISMATCH + 1)],
@@ -207,10 +209,6 @@ MUTATIONS: Final[dict[str, list[_Change]]] = {
     "a deleted connector stays": [(ConfigReader, "_connector", _immortal)],
     "a task starts before the one before has ended": [(tasks.Tasks, "stop", _twice)],
     "what failed is not restarted": [(automatic_restarts.AutomaticRestarts, "_now", lambda _: lambda self, due: None)],
-    "old producers are not fenced": [
-        (fencing.Fencing, "before_start", lambda _: _unfenced),
-        (fencing.Fencing, "confirm", lambda _: _anybody),
-    ],
     "a user is answered before it is written": [
         (config_changes.ConfigChanges, "remove", lambda _: lambda self, name, by=None: assigned.finished(None))
     ],

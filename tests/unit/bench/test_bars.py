@@ -4,6 +4,7 @@ import pytest
 
 from bench import bars, document
 from bench.bars import BARS, Bar, judge
+from bench.page import PAGE
 from bench.part import PARTS
 
 RATE = "insert/ours/ratio/java/rate/median"
@@ -64,7 +65,9 @@ def test_every_bar_is_of_a_part_and_says_why() -> None:
 def test_every_bar_leads_to_a_figure_of_its_document(bar: Bar) -> None:
     """A path that leads nowhere would otherwise be seen only after an hour of measuring."""
     found = document.read(bar.part)
-    assert found is not None
+    if found is None:
+        assert f"make bench PARTS={bar.part}" in PAGE.read_text(), "the page says that nobody has measured it"
+        return
     (judged, *_) = judge(found, [bar])
     # Documents that were copied from a page have not every figure.
     assert judged.measured is not None or "transcribed" in found

@@ -5,6 +5,7 @@ import pytest
 
 from bench import document
 from bench.machine import ROOT
+from bench.page import PAGE
 from bench.part import PARTS, Part, Settings, named
 
 ALL = pytest.mark.parametrize("part", PARTS, ids=lambda part: part.name)
@@ -15,7 +16,9 @@ def test_a_part_can_measure_and_show_what_it_measured(part: Part) -> None:
     module = part.load()
     assert callable(module.measure)
     found = document.read(part.name)
-    assert found is not None
+    if found is None:
+        assert f"make bench PARTS={part.name}" in PAGE.read_text(), "the page says that nobody has measured it"
+        return
     assert module.table(found).count("|") > 10
 
 
