@@ -173,6 +173,16 @@ def test_acknowledgements_go_to_the_batch_that_was_sent() -> None:
     assert [span.name for span in made.take()] == ["commit", "commit"]
 
 
+def test_an_acknowledgement_never_goes_to_an_earlier_batch_of_which_nothing_was_sent() -> None:
+    chances = iter([0.0, 1.0])
+    made = TaskTraces(LABELS, 0.5, lambda: next(chances))
+    meter = TracedSourceMeter(Registry(), LABELS, made)
+    meter.polled(source_batch(), 0.0)  # traced, and a transformation drops all of it
+    meter.polled(source_batch(), 0.0)
+    meter.settled(Delivery(None, 3, 10, lambda *_: False))
+    assert "send" not in [span.name for span in ended(meter, made)]
+
+
 def test_memory_is_bounded_when_nothing_is_acknowledged_or_reported() -> None:
     meter, made = source()
     for _ in range(2_000):

@@ -40,6 +40,8 @@ def test_every_key_is_read_or_says_that_it_is_not() -> None:
     made: set[str] = set()
     attributes: dict[str, set[str]] = {}
     loaded: set[str] = set()
+    shared: dict[str, set[str]] = {}  # keys by the names of a module that declares them for the options of several
+    takes: list[tuple[str, str]] = []  # what options call them, and those names
     for file, tree in modules():
         names, changed = set(), set()
         for node in ast.walk(tree):  # a call comes before its arguments
@@ -47,6 +49,13 @@ def test_every_key_is_read_or_says_that_it_is_not() -> None:
                 for each in node.body:
                     if isinstance(each, ast.Assign) and (found := definition(each.value)):
                         attributes.setdefault(found[0].value, set()).add(ast.unparse(each.targets[0]))
+                    elif isinstance(each, ast.Assign) and isinstance(each.value, ast.Attribute):
+                        takes.append((ast.unparse(each.targets[0]), each.value.attr))
+                        changed.add(each.value)
+            if isinstance(node, ast.Module):
+                for each in node.body:
+                    if isinstance(each, ast.Assign) and (found := definition(each.value)):
+                        shared.setdefault(ast.unparse(each.targets[0]), set()).add(found[0].value)
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Attribute) and node.attr == "replaced":
                 changed.add(node.value)
             elif isinstance(node, ast.Attribute) and node not in changed:
@@ -61,6 +70,9 @@ def test_every_key_is_read_or_says_that_it_is_not() -> None:
                 parts = [part.value if isinstance(part, ast.Constant) else "" for part in node.values]
                 if any(len(part) >= TELLING for part in parts):
                     made.add("".join(re.escape(part) if part else r".+" for part in parts))
+    for attribute, name in takes:
+        for key in shared.get(name, ()):
+            attributes.setdefault(key, set()).add(attribute)
     assert len(defined) > 500
     patterns = [re.compile(pattern) for pattern in made]
     unread = [
