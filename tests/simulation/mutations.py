@@ -8,10 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Final
 
-from kafka.coordinator.base import BaseCoordinator
-
-from connect.group import Work, assignor, cooperative
-from connect.group.wire import CONFIG_MISMATCH
+from connect.group import Work, assignor
 from connect.herder import (
     assigned,
     automatic_restarts,
@@ -21,9 +18,8 @@ from connect.herder import (
     pool_states,
     tasks,
 )
-from connect.herder.membership import Role
 from connect.kafka import compacted_log
-from connect.kafka.group import coordinator, session
+from connect.kafka.group import session
 from connect.storage import config_log, config_state, topic_offsets, topic_status
 from connect.storage.config_state import ConfigReader
 from connect.worker import lease, supervisor
@@ -53,15 +49,6 @@ def _uncommitted(before: Any) -> Any:
             known[int(number)] = self._draft.deferred[connector][int(number)]
 
     return task
-
-
-def _older_configuration(before: Any) -> Any:
-    """The tasks of a configuration count also after another one was written."""
-
-    def put(self: Any, name: str, configs: Any, _: Any) -> None:
-        before(self, name, configs, None)
-
-    return put
 
 
 def _after_a_stop(self: Any, name: str, configs: Any, cut_for: Any) -> None:
@@ -151,11 +138,6 @@ def _twice(before: Any) -> Any:
     return stop
 
 
-async def _join_and_sync(self: Any) -> bytes:
-    await self._done()
-    return await BaseCoordinator._do_join_and_sync_async(self)
-
-
 #: By their names: what is changed.
 MUTATIONS: Final[dict[str, list[_Change]]] = {
     "a task does not check its lease": [(lease.Lease, "valid", _always(True))],
@@ -172,18 +154,8 @@ MUTATIONS: Final[dict[str, list[_Change]]] = {
         (session.Session, "lose", lambda _: lambda self: False),
         (session.Session, "until", _always(math.inf)),
     ],
-    "an assignment counts although the membership was lost meanwhile": [
-        (coordinator.Coordinator, "_do_join_and_sync_async", lambda _: _join_and_sync)
-    ],
-    "what the coordinator says of the membership is passed over": [
-        (coordinator.Coordinator, "_lose", lambda _: lambda self, reason: None)
-    ],
-    "work with two owners is left to both": [
-        (cooperative, "_unwanted", lambda _: lambda member, members, configured, memory: member.owned - configured)
-    ],
     "the commit record comes before the tasks": [(config_log.ConfigLog, "put_tasks", lambda _: _commit_first)],
     "tasks count before their commit record": [(ConfigReader, "_task", _uncommitted)],
-    "tasks of an older configuration are written": [(leader.Leader, "put_tasks", _older_configuration)],
     "a stopped connector gets tasks": [
         (leader.Leader, "put_tasks", lambda _: _after_a_stop),
         (assigned.AssignedWork, "_task_ids", lambda _: lambda self, name: self._pool.state.task_ids(name)),
@@ -192,8 +164,6 @@ MUTATIONS: Final[dict[str, list[_Change]]] = {
     "revoked work is not stopped": [(group_member.GroupMember, "_give_up", lambda _: _keeps_all)],
     "moved work starts before it has stopped": [(assignor, "rebalance", _not_stopped_first)],
     "a leader deals out what it has not read": [(group_member, "assign", _mutation_of_mismatch)],
-    "members do not catch up with the leader": [(group_member.GroupMember, "_caught_up", _always(True))],
-    "an assignment for old configurations counts": [(group_member, "CONFIG_MISMATCH", lambda _: CONFIG_MISMATCH + 1)],
     "offsets are not read to their end": [
         (topic_offsets.TopicOffsetStore, "_catch_up", lambda _: lambda self, **__: None)
     ],
@@ -203,25 +173,13 @@ MUTATIONS: Final[dict[str, list[_Change]]] = {
         (topic_status.TopicStatusStore, "put_safe", lambda _: lambda self, status: self.put(status)),
         (pool_states.PoolStates, "keep_last_word", lambda _: lambda self, status: None),
     ],
-    "a late tombstone counts": [
-        (pool_states.PoolStates, "keep_what_is_removed", lambda _: lambda self, name, number: None)
-    ],
     "a deleted connector stays": [(ConfigReader, "_connector", _immortal)],
     "a task starts before the one before has ended": [(tasks.Tasks, "stop", _twice)],
     "what failed is not restarted": [(automatic_restarts.AutomaticRestarts, "_now", lambda _: lambda self, due: None)],
     "a user is answered before it is written": [
         (config_changes.ConfigChanges, "remove", lambda _: lambda self, name, by=None: assigned.finished(None))
     ],
-    "a second leader writes": [
-        (leader.Leader, "refuse_unless_leader", lambda _: lambda self: None),
-    ],
-    "work that is owned no longer goes on": [(group_member.GroupMember, "lost", lambda _: _stays)],
 }
-
-
-def _stays(self: Any, reason: str) -> None:
-    self._rebalances.began("lost", reason)
-    self._role = Role()
 
 
 @contextmanager
