@@ -345,7 +345,7 @@ class Supervisor:
     def _run(self) -> None:
         renew_every = self._lease / 2
         renew_at = time.monotonic() + renew_every
-        while not (self._closing and not self._tasks):
+        while self._tasks or self._calls or not self._closing:
             deadlines = [task.kill_at for task in self._tasks if task.kill_at is not None]
             wait = min([renew_at, *deadlines]) - time.monotonic()
             for key, _ in self._selector.select(max(0.0, wait)):

@@ -1,6 +1,7 @@
 """Task processes under supervision: real ones, that stop, hang, crash, flood and talk nonsense."""
 
 import logging
+import math
 import os
 import resource
 import signal
@@ -130,6 +131,28 @@ def test_a_task_runs_in_a_process_of_its_own_and_ends_when_it_is_told(run):
     run.supervisor.stop_task(task, graceful=WITHIN_S)
     assert run.await_end(task) == (None, None)
     assert task.abandoned_member is None
+
+
+@pytest.mark.promise("P3")
+def test_a_task_that_has_just_begun_ends_with_its_supervisor(tmp_path):
+    armed, reached, gate = threading.Event(), threading.Event(), threading.Event()
+
+    def entitled_until() -> float:
+        if armed.is_set() and threading.current_thread().name == "supervisor":
+            reached.set()
+            gate.wait(WITHIN_S)  # the thread has done all calls, and will look whether it may end
+        return math.inf
+
+    run = Run(tmp_path, lease=0.2, entitled_until=entitled_until)
+    armed.set()
+    assert reached.wait(WITHIN_S)
+    run.start("idle")
+    closing = threading.Thread(target=run.close)
+    closing.start()
+    until(lambda: run.supervisor._closing)
+    gate.set()
+    closing.join()
+    assert not psutil.pid_exists(run.tasks[0].pid)
 
 
 def test_whoever_waits_for_the_end_finds_that_the_listener_knows(run):
