@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import logging
-import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
-from dataclasses import dataclass, field
-from typing import Final
 
 import msgspec
 
@@ -19,16 +15,16 @@ from connect.group import TaskId
 from connect.herder.abandoned import AbandonedMembers
 from connect.herder.background import Background, Ending
 from connect.herder.last_hour import TaskTotals
-from connect.herder.measures import CpuShare, Measures
+from connect.herder.measures import Measures
 from connect.herder.offset_stores import OffsetStores
+from connect.herder.running_task import RunningTask
 from connect.herder.taps import Tapping, Taps
+from connect.herder.task_answers import MayBegin, TaskAnswers
 from connect.herder.task_figures import TaskFigures
 from connect.herder.topics import ActiveTopics
 from connect.pipeline.error_kinds import ErrorKind
 from connect.settings.worker_keys import RunOptions
 from connect.storage import MemoryStatusStore, RestartNote, State, TaskStatus, WaitNote
-from connect.telemetry.outages import Waiter
-from connect.telemetry.spans import OpenSpan
 from connect.worker import messages
 from connect.worker.lease import now
 from connect.worker.supervisor import Supervisor, TaskProcess
@@ -37,59 +33,10 @@ log = logging.getLogger("connect.herder")
 
 #: Connector, task, kind of error, and who is told what becomes of it.
 TaskFailed = Callable[[str, int, ErrorKind, Callable[[RestartNote | None], None]], None]
-MayBegin = Callable[[messages.TaskSpec], None]
 
 _AT_ONCE = 4
-_LAST_STORES_S = 3.0
 #: How long whoever stops a task waits for the end of the transaction that it left open.
 _ABORT_S = 2.0
-#: Cores of CPU that a task may use in a process that it shares with others.
-_LIGHT: Final = 0.2
-_NO_PROGRESS = messages.Progress(0, 0, -1, 0, [])
-
-
-@dataclass(slots=True)
-class RunningTask:
-    """A task on this worker.
-
-    Attributes:
-        process: see `TaskProcess`.
-        version: of its connector's plug-in.
-        written: the connector's configuration and its own, variables in place.
-        progress: the newest report.
-        failed: whether it ended with an error.
-        aborting: the abort of a transaction that it left open when it died.
-        given_up: whether another worker may already run it.
-        wanted: whether it is to run here; no more once somebody stops it.
-        paused: whether it is to be paused.
-        moving: why it is being ended to start again in a process of its own; empty otherwise.
-        state: the last published one.
-        stalled: why it moves nothing although there is work, else None.
-        waiter: waits while the task does.
-        starting: the span of its start, until it reports that it runs.
-        figures: its measurements.
-        cpu: its CPU.
-    """
-
-    process: TaskProcess
-    version: str | None
-    figures: TaskFigures
-    written: tuple[Mapping[str, str], Mapping[str, str]]
-    progress: messages.Progress = _NO_PROGRESS
-    failed: bool = False
-    aborting: Future[None] | None = None
-    given_up: bool = False
-    wanted: bool = True
-    paused: bool = False
-    moving: str = ""
-    state: State | None = None
-    stalled: str | None = None
-    waiter: Waiter = field(init=False)
-    starting: OpenSpan | None = None
-    cpu: CpuShare = field(default_factory=CpuShare)
-
-    def __post_init__(self) -> None:
-        self.waiter = Waiter(self.process.id, about=self.process.id)
 
 
 class Tasks:
@@ -123,7 +70,6 @@ class Tasks:
     ) -> None:
         self.taps = Taps()
         self._supervisor = supervisor
-        self._stores = stores
         self._statuses = statuses
         self._topics = topics
         self._measures = measures
@@ -132,14 +78,11 @@ class Tasks:
         self._worker_id = worker_id
         self._generation = generation
         self._failed: TaskFailed
-        self._may_begin: MayBegin
         self._abort = abort
         self._running: dict[tuple[str, int], RunningTask] = {}
         self._lock = threading.Lock()
-        # Stores may wait for a disk: never in the supervisor's thread, which renews the leases.
-        self._storing = ThreadPoolExecutor(1, thread_name_prefix="offsets")
+        self._answers = TaskAnswers(stores)
         self._abandoned = AbandonedMembers(remove_member)
-        self._answering = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="answers")
         self._tidying = Background("tidying", _AT_ONCE)
 
     def listen(self, failed: TaskFailed, may_begin: MayBegin) -> None:
@@ -151,7 +94,7 @@ class Tasks:
             may_begin: called when a task has its transactional id; raises ConnectError when it must not run any more.
         """
         self._failed = failed
-        self._may_begin = may_begin
+        self._answers.listen(may_begin)
 
     def start(
         self,
@@ -253,7 +196,7 @@ class Tasks:
         """What each running task has done until now."""
         with self._lock:
             running = [(key, task) for key, task in self._running.items() if not task.failed]
-        return {key: _totals(task) for key, task in running}
+        return {key: task.totals() for key, task in running}
 
     def loads(self) -> dict[TaskId, float]:
         """The CPU of tasks in cores, as far as it was measured. Never blocks: heartbeats depend on it."""
@@ -261,11 +204,8 @@ class Tasks:
         return {task: cores for task, cores in found.items() if cores is not None}
 
     def close(self, ending: Ending) -> None:
-        """Wait a moment for offsets that are being stored: the rest fails when the stores are closed (P11)."""
-        stored = self._storing.submit(lambda: None)  # all that came before it
-        self._storing.shutdown(wait=False)
-        self._answering.shutdown(wait=False, cancel_futures=True)
-        wait_for([stored], min(_LAST_STORES_S, ending.left()))
+        """Wait a moment for what is being stored, and for what dead tasks have left behind (P11)."""
+        self._answers.close(ending)
         self._abandoned.close(ending.left())
         self._tidying.close(ending.left())
 
@@ -306,14 +246,8 @@ class Tasks:
                 self._waits(task, message)
             case messages.UsedTopics(topics):
                 self._topics.add(task.spec.connector, task.spec.task, topics)
-            case messages.AskOffsets():
-                self._answering.submit(self._answer, task, message)
-            case messages.AskOffsetKeys():
-                self._answering.submit(self._answer_keys, task, message)
-            case messages.AskToBegin():
-                self._answering.submit(self._confirm, task, message)
-            case messages.StoreOffsets():
-                self._storing.submit(self._store, task, message)
+            case messages.AskOffsets() | messages.AskOffsetKeys() | messages.AskToBegin() | messages.StoreOffsets():
+                self._answers.take(task, message)
 
     def task_ended(self, task: TaskProcess, error: str | None, trace: str | None) -> None:
         running = self._find(task)
@@ -348,14 +282,9 @@ class Tasks:
 
     def _look_whether_it_fits(self, running: RunningTask) -> None:
         """A task that needs much leaves the process that it shares with others."""
-        if running.process.spec.pack or running.process.shares < 2 or running.moving or not running.wanted:
+        if running.moving or not running.wanted or not (why := running.too_much()):
             return
-        if running.cpu.cores is not None and running.cpu.cores > _LIGHT:
-            running.moving = f"It uses {running.cpu.cores:.1f} cores, too much for a process that it shares."
-        elif running.process.crowded:
-            running.moving = "The process that it shares with other tasks has grown too large."
-        else:
-            return
+        running.moving = why
         log.info("%s It moves to a process of its own.", running.moving, extra={"about": running.process.id})
         self._supervisor.stop_task(running.process, RunOptions.parse(running.process.spec.worker_config).graceful)
 
@@ -447,36 +376,6 @@ class Tasks:
         # That a task ended here must not hide that it runs elsewhere by now.
         (self._statuses.put_safe if state is State.UNASSIGNED else self._statuses.put)(status)
 
-    def _answer(self, task: TaskProcess, question: messages.AskOffsets) -> None:
-        try:
-            found = self._stores.of(task.spec.connector_config).get(task.spec.connector, question.partitions)
-            task.send(messages.Offsets(question.question, [None if o is None else dict(o) for o in found]))
-        except Exception as error:
-            task.send(messages.Offsets(question.question, [], f"Offsets cannot be read: {error}"))
-
-    def _store(self, task: TaskProcess, request: messages.StoreOffsets) -> None:
-        try:
-            self._stores.shared.set(task.spec.connector, request.entries)
-            task.send(messages.Stored(request.question))
-        except Exception as error:
-            if task.spec.offsets_topic is not None:
-                log.warning("The shared topic refuses its offsets: %s", error, extra={"about": task.id})
-            task.send(messages.Stored(request.question, f"Offsets cannot be stored: {error}"))
-
-    def _answer_keys(self, task: TaskProcess, question: messages.AskOffsetKeys) -> None:
-        try:
-            store = self._stores.written_by_tasks(task.spec.connector_config)
-            task.send(messages.OffsetKeys(question.question, store.spellings(task.spec.connector, question.partitions)))
-        except Exception as error:
-            task.send(messages.OffsetKeys(question.question, [], f"Offsets cannot be stored: {error}"))
-
-    def _confirm(self, task: TaskProcess, question: messages.AskToBegin) -> None:
-        try:
-            self._may_begin(task.spec)
-            task.send(messages.Stored(question.question))
-        except Exception as error:
-            task.send(messages.Stored(question.question, str(error)))
-
     def _abort_left_open(self, task: RunningTask) -> None:
         """An open transaction blocks readers of committed records and of its offsets until it expires."""
 
@@ -493,12 +392,6 @@ class Tasks:
                 error,
                 extra={"about": task.process.id},
             )
-
-
-def _totals(task: RunningTask) -> TaskTotals:
-    told, figures = task.progress, task.figures
-    lag = float(told.lag) if told.lag >= 0 and task.process.spec.kind == "sink" else math.nan
-    return TaskTotals(id(task.process), told.records, told.errors, lag, figures.put_s, figures.oldest)
 
 
 def _about(spec: messages.TaskSpec) -> dict[str, str]:

@@ -13,7 +13,8 @@ from connect.herder.listeners import advertised
 from connect.herder.measures import Measures
 from connect.herder.membership import Membership
 from connect.herder.offset_stores import OffsetStores, exactly_once
-from connect.herder.tasks import MayBegin, TaskFailed, Tasks
+from connect.herder.task_answers import MayBegin
+from connect.herder.tasks import TaskFailed, Tasks
 from connect.herder.topics import ActiveTopics
 from connect.kafka.admin.groups import remove_member
 from connect.kafka.clients.settings import task_java_settings

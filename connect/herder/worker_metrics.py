@@ -13,8 +13,8 @@ from weakref import WeakKeyDictionary
 from connect import __version__
 from connect.errors import ConnectError
 from connect.herder.last_hour import LastHour
+from connect.herder.running_task import RunningTask
 from connect.herder.task_figures import Figures
-from connect.herder.tasks import RunningTask
 from connect.herder.views import connector_plugin
 from connect.herder.worker import Worker
 from connect.pipeline.build import SIMPLE_HEADERS, converter_config
