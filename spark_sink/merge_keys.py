@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from connect import settings
+from spark_sink.column_names import distinct
 
 #: Words of `cdc.format`.
 DEBEZIUM: Final = "debezium"
@@ -15,13 +16,6 @@ HARD: Final = "hard"
 SOFT: Final = "soft"
 
 MERGING: Final = "Merging"
-
-
-def _distinct(name: str, value: list[str]) -> None:
-    if "" in value:
-        raise ValueError("has an empty name between its commas.")
-    if len({column.lower() for column in value}) < len(value):
-        raise ValueError("names a column twice.")
 
 
 class Ends(NamedTuple):
@@ -40,7 +34,7 @@ class MergeOptions(settings.Options):
         default=[],
         group=MERGING,
         width="LONG",
-        validator=_distinct,
+        validator=distinct,
         convert=tuple[str, ...],
         doc="Columns that say which record of a key is newer, the first one first: fields of the value, or columns of "
         "metadata.columns. A record with a smaller sequence than its key's row changes nothing, however late it comes; "

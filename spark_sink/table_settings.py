@@ -11,6 +11,7 @@ from typing import Final
 from connect import settings
 from connect.data import evolution_policy
 from connect.settings.variables import enclosed
+from spark_sink.column_names import distinct
 from spark_sink.merge_keys import NONE, Ends, MergeOptions
 
 DELTA: Final = "delta"
@@ -61,13 +62,6 @@ def _metadata(value: list[str]) -> tuple[tuple[str, str], ...]:
     if len({column.lower() for _, column in columns}) < len(columns):
         raise ValueError("names a column twice.")
     return tuple(columns)
-
-
-def _distinct(name: str, value: list[str]) -> None:
-    if "" in value:
-        raise ValueError("has an empty name between its commas.")
-    if len({column.lower() for column in value}) < len(value):
-        raise ValueError("names a column twice.")
 
 
 # Why keys of others do nothing.
@@ -121,7 +115,7 @@ class _Written(settings.Options):
         default=[],
         group=_TABLE,
         width="LONG",
-        validator=_distinct,
+        validator=distinct,
         convert=tuple[str, ...],
         doc="Columns that the table is partitioned by, when it is created. Few values each; for others cluster.by.",
     )
@@ -130,7 +124,7 @@ class _Written(settings.Options):
         default=[],
         group=_TABLE,
         width="LONG",
-        validator=_distinct,
+        validator=distinct,
         doc="Columns that the table is clustered by (liquid clustering), when it is created: at most four. Takes "
         "effect when rows are compacted, see compaction.interval.ms.",
     )
@@ -165,7 +159,7 @@ class _Written(settings.Options):
         default=[],
         group=_WRITING,
         width="LONG",
-        validator=_distinct,
+        validator=distinct,
         convert=tuple[str, ...],
         doc="For upsert: the columns that make the key. With record_key and a struct as key: some of its "
         "fields, all when empty. With any other key: the one column that holds it, key when empty. With "
