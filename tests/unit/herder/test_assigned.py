@@ -102,6 +102,41 @@ def test_no_single_task_of_a_stopped_connector_starts_although_it_is_committed(w
     assert work.tasks.seen == []
 
 
+def test_tasks_that_change_back_before_the_change_was_read_are_written_again(work: Work) -> None:
+    """The leader wrote them, and this worker's copy of the log is behind."""
+    work.commit({"task.class": "x:Task", "n": "0"})
+    sent: list[list[dict[str, str]]] = []
+    leader: Any = SimpleNamespace(write_tasks=lambda _, configs, __: sent.append(configs))
+    cuts = [[{"n": "0"}, {"n": "1"}], [{"n": "0"}], [{"n": "0"}]]
+    started = SimpleNamespace(ref=SimpleNamespace(task="x:Task"))
+    work.assigned._leader = leader
+    work.assigned._started_with["a"] = work.log.state.written["a"]
+    work.assigned._worker.connectors = SimpleNamespace(get=lambda _: started, cut=lambda _: cuts.pop(0))  # type: ignore[assignment]
+    for _ in range(3):
+        work.assigned.publish_tasks("a")
+    assert [len(configs) for configs in sent] == [2, 1], "the third says what the second did"
+
+
+def test_tasks_that_a_former_leader_wrote_over_are_written_again_once(work: Work) -> None:
+    ours, stale = {"task.class": "x:Task", "n": "0"}, {"task.class": "x:Task", "n": "old"}
+    sent: list[list[dict[str, str]]] = []
+    leader: Any = SimpleNamespace(write_tasks=lambda _, configs, __: sent.append(configs))
+    started = SimpleNamespace(ref=SimpleNamespace(task="x:Task"))
+    work.assigned._leader = leader
+    work.assigned._started_with["a"] = work.log.state.written["a"]
+    work.assigned._worker.connectors = SimpleNamespace(get=lambda _: started, cut=lambda _: [{"n": "0"}])  # type: ignore[assignment]
+    work.assigned.keep_tasks("a")
+    assert sent == [], "this worker has sent nothing that could be written over"
+    work.assigned.publish_tasks("a")
+    work.commit(ours)
+    work.assigned.keep_tasks("a")
+    assert len(sent) == 1
+    for _ in range(2):  # the second time as by a leader that writes ours in another form
+        work.commit(stale)
+        work.assigned.keep_tasks("a")
+    assert sent == [[ours], [ours]]
+
+
 def test_the_end_of_a_process_that_had_a_stopped_connector_is_no_failure(work: Work) -> None:
     lost = []
     work.assigned._worker.connectors = SimpleNamespace(lost=lost.append)  # type: ignore[assignment]
