@@ -11,9 +11,9 @@ from kafka import errors
 from kafka.future import Future
 
 from tests.simulation.group import Coordinator
+from tests.simulation.locks import Event
 from tests.simulation.network import BROKERS, Network, Reply
 from tests.simulation.scheduler import Fiber, Machine, running
-from tests.simulation.threads import Event
 
 _REQUEST_S: Final = 40.0
 #: What waits for an answer on one connection: request, seconds, its future.

@@ -23,7 +23,7 @@ from connect.plugins import Plugins
 from connect.telemetry.levels import levels
 from connect.telemetry.outages import Waiter
 from connect.worker.lease import now
-from tests.simulation import clients, processes, threads
+from tests.simulation import clients, futures, processes, threads
 from tests.simulation.scheduler import running
 
 #: What runs in the simulation.
@@ -168,9 +168,9 @@ def replaced() -> Iterator[None]:
         id(queue): threads.queue,
         id(random): _Random,
         id(secrets): _Secrets,
-        id(concurrent.futures.Future): threads.Future,
-        id(concurrent.futures.ThreadPoolExecutor): threads.ThreadPoolExecutor,
-        id(concurrent.futures.wait): threads.wait,
+        id(concurrent.futures.Future): futures.Future,
+        id(concurrent.futures.ThreadPoolExecutor): futures.ThreadPoolExecutor,
+        id(concurrent.futures.wait): futures.wait,
         id(now): threads.time.boot_time,
         id(Waiter): _Waiter,
         id(levels): _Levels(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import random
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import psutil
 
@@ -43,11 +43,25 @@ def _one(processes: list[psutil.Process], chance: random.Random) -> psutil.Proce
     return chance.choice(processes) if processes else None
 
 
-@fault("kill task", "workers")
-def kill_task(world: World, chance: random.Random) -> Iterator[str]:
-    worker = chance.choice(world.pool.up)
-    yield f"{worker}: task"
-    _kill(_one(worker.tasks(), chance))
+def _faults_of(part: str, found: Callable[[ChaosWorker, random.Random], psutil.Process | None]) -> None:
+    """A part of a worker is killed, and it is frozen."""
+
+    @fault(f"kill {part}", "workers")
+    def kill(world: World, chance: random.Random) -> Iterator[str]:
+        worker = chance.choice(world.pool.up)
+        yield f"{worker}: {part}"
+        _kill(found(worker, chance))
+
+    @fault(f"freeze {part}", "workers")
+    def freeze(world: World, chance: random.Random) -> Iterator[str]:
+        worker = chance.choice(world.pool.up)
+        yield f"{worker}: {part}"
+        _freeze(world, found(worker, chance), long_enough(chance))
+
+
+_faults_of("task", lambda worker, chance: _one(worker.tasks(), chance))
+_faults_of("host", lambda worker, chance: _one(worker.hosts(), chance))
+_faults_of("fork server", lambda worker, _: worker.fork_server())
 
 
 @fault("kill all tasks", "workers")
@@ -56,41 +70,6 @@ def kill_all_tasks(world: World, chance: random.Random) -> Iterator[str]:
     yield f"{worker}: all tasks"
     for each in worker.tasks():
         _kill(each)
-
-
-@fault("freeze task", "workers")
-def freeze_task(world: World, chance: random.Random) -> Iterator[str]:
-    worker = chance.choice(world.pool.up)
-    yield f"{worker}: task"
-    _freeze(world, _one(worker.tasks(), chance), long_enough(chance))
-
-
-@fault("kill host", "workers")
-def kill_host(world: World, chance: random.Random) -> Iterator[str]:
-    worker = chance.choice(world.pool.up)
-    yield f"{worker}: host"
-    _kill(_one(worker.hosts(), chance))
-
-
-@fault("freeze host", "workers")
-def freeze_host(world: World, chance: random.Random) -> Iterator[str]:
-    worker = chance.choice(world.pool.up)
-    yield f"{worker}: host"
-    _freeze(world, _one(worker.hosts(), chance), long_enough(chance))
-
-
-@fault("kill fork server", "workers")
-def kill_fork_server(world: World, chance: random.Random) -> Iterator[str]:
-    worker = chance.choice(world.pool.up)
-    yield f"{worker}: fork server"
-    _kill(worker.fork_server())
-
-
-@fault("freeze fork server", "workers")
-def freeze_fork_server(world: World, chance: random.Random) -> Iterator[str]:
-    worker = chance.choice(world.pool.up)
-    yield f"{worker}: fork server"
-    _freeze(world, worker.fork_server(), long_enough(chance))
 
 
 @fault("kill worker", "workers")

@@ -1,7 +1,6 @@
 """Merges with a sequence in Spark: what comes late changes nothing; and which files a merge reads."""
 
 import datetime
-import itertools
 import random
 import shutil
 from pathlib import Path
@@ -13,12 +12,7 @@ import pytest
 from connect.errors import ConfigError
 from spark_sink.tables import pruning
 
-KEY = {"id": pa.int64()}
-VALUE = {"a": pa.int64(), "b": pa.int64(), "n": pa.int64()}
-
-
-def record(id_: int, value: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
-    return {"key": {"id": id_}, "value": value, **more}
+from .merging import KEY, VALUE, at, drawn, order, record, write
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -29,26 +23,16 @@ def test_whatever_the_batches_rows_are_those_of_a_dictionary(tables: Any, seed: 
     records = []
     for n in range(150):
         id_ = chosen.randrange(6)
-        value = {"a": chosen.choice([None, 1, 2, 3]), "b": chosen.choice([None, 1, 2]), "n": n}
+        value = drawn(chosen, n)
         if chosen.random() < 0.2:
             value = None
             model.pop(id_, None)
-        elif id_ not in model or _order(value) >= _order(model[id_]):
+        elif id_ not in model or order(value) >= order(model[id_]):
             model[id_] = value
-        records.append(record(id_, value, offset=n, time=_at(chosen.randrange(60))))
+        records.append(record(id_, value, offset=n, time=at(chosen.randrange(60))))
     writer = tables.writer(mode="upsert", merge__sequence__by="A,b")
-    cuts = [0, *sorted(chosen.sample(range(1, len(records)), 5)), len(records)]
-    for number, (begin, end) in enumerate(itertools.pairwise(cuts)):
-        writer(tables.batch(VALUE, records[begin:end], KEY), number)
+    write(tables, writer, records, chosen)
     assert sorted(tables.read(), key=lambda row: row["id"]) == [{"id": id_, **model[id_]} for id_ in sorted(model)]
-
-
-def _order(value: dict[str, Any]) -> list[tuple[bool, int]]:
-    return [(value[name] is not None, value[name] or 0) for name in ("a", "b")]
-
-
-def _at(second: int) -> datetime.datetime:
-    return datetime.datetime(2026, 1, 1, 12, 0, second, tzinfo=datetime.UTC)
 
 
 @pytest.mark.slow
@@ -56,13 +40,13 @@ def test_between_partitions_the_larger_sequence_wins_and_a_deletion_takes_part(t
     writer = tables.writer(mode="upsert", metadata__columns="timestamp", merge__sequence__by="_timestamp")
     plain = {"x": pa.string()}
     first = [
-        record(1, {"x": "new"}, partition=1, offset=0, time=_at(20)),
-        record(1, {"x": "late"}, partition=0, offset=9, time=_at(10)),
-        record(2, {"x": "b"}, offset=1, time=_at(20)),
+        record(1, {"x": "new"}, partition=1, offset=0, time=at(20)),
+        record(1, {"x": "late"}, partition=0, offset=9, time=at(10)),
+        record(2, {"x": "b"}, offset=1, time=at(20)),
     ]
     writer(tables.batch(plain, first, KEY), 0)
-    writer(tables.batch(plain, [record(1, time=_at(19)), record(2, time=_at(21))], KEY), 1)
-    assert tables.read() == [{"id": 1, "x": "new", "_timestamp": _at(20)}]
+    writer(tables.batch(plain, [record(1, time=at(19)), record(2, time=at(21))], KEY), 1)
+    assert tables.read() == [{"id": 1, "x": "new", "_timestamp": at(20)}]
 
 
 @pytest.mark.slow

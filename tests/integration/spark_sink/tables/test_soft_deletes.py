@@ -1,7 +1,5 @@
 """Deleted rows that stay, in Spark."""
 
-import datetime
-import itertools
 import random
 from typing import Any
 
@@ -10,17 +8,7 @@ import pytest
 
 from connect.errors import ConfigError
 
-KEY = {"id": pa.int64()}
-VALUE = {"a": pa.int64(), "b": pa.int64(), "n": pa.int64()}
-PLAIN = {"x": pa.string()}
-
-
-def record(id_: int, value: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
-    return {"key": {"id": id_}, "value": value, **more}
-
-
-def at(second: int) -> datetime.datetime:
-    return datetime.datetime(2026, 1, 1, 12, 0, second, tzinfo=datetime.UTC)
+from .merging import KEY, PLAIN, at, drawn, order, record, write
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -30,23 +18,17 @@ def test_whatever_the_batches_rows_are_those_of_a_dictionary(tables: Any, seed: 
     records = []
     for n in range(150):
         id_ = chosen.randrange(6)
-        value = {"a": chosen.choice([None, 1, 2, 3]), "b": chosen.choice([None, 1, 2]), "n": n}
+        value = drawn(chosen, n)
         if chosen.random() < 0.25:
             value = None
             if id_ in model:
                 model[id_]["_deleted"] = True
-        elif id_ not in model or _order(value) >= _order(model[id_]):
+        elif id_ not in model or order(value) >= order(model[id_]):
             model[id_] = {**value, "_deleted": False}
         records.append(record(id_, value, offset=n, time=at(chosen.randrange(60))))
     writer = tables.writer(mode="upsert", delete__mode="soft", merge__sequence__by="a,b")
-    cuts = [0, *sorted(chosen.sample(range(1, len(records)), 5)), len(records)]
-    for number, (begin, end) in enumerate(itertools.pairwise(cuts)):
-        writer(tables.batch(VALUE, records[begin:end], KEY), number)
+    write(tables, writer, records, chosen)
     assert sorted(tables.read(), key=lambda row: row["id"]) == [{"id": id_, **model[id_]} for id_ in sorted(model)]
-
-
-def _order(value: dict[str, Any]) -> list[tuple[bool, int]]:
-    return [(value[name] is not None, value[name] or 0) for name in ("a", "b")]
 
 
 @pytest.mark.slow
