@@ -78,8 +78,8 @@ class AssignedWork:
         self._starting = threading.Lock()
         #: For each connector the offset of the configuration that it was last started with.
         self._started_with: dict[str, int] = {}
-        #: For each connector that started here, the task configurations that the leader was given last.
-        self._sent: dict[str, list[dict[str, str]]] = {}
+        #: For each connector that started here, the tasks that it was cut into last, as far as the leader knows.
+        self._last_cut: dict[str, list[dict[str, str]]] = {}
         #: For each, what somebody else wrote in their place and this worker has answered.
         self._answered: dict[str, list[dict[str, str]]] = {}
         self.queue = ConnectorWork(_AT_ONCE, pool.operations, self.failed)
@@ -193,7 +193,7 @@ class AssignedWork:
             return
         target = TargetState(state.target(name))
         self._started_with[name] = state.written[name]
-        self._sent.pop(name, None)
+        self._last_cut.pop(name, None)
         if target is TargetState.STOPPED:
             self._worker.connectors.stop(name)
         else:
@@ -218,11 +218,12 @@ class AssignedWork:
         written = as_written([{**config, "task.class": task_class} for config in configs], state.connectors[name])
         # What was sent before may be written, and not yet read here.
         unchanged = written == [dict(config) for config in state.task_configs(name)]
-        if unchanged and written == self._sent.get(name, written) and not state.to_cut(name):
+        if unchanged and written == self._last_cut.get(name, written) and not state.to_cut(name):
+            self._last_cut[name] = written
             return
         try:
             self._leader.write_tasks(name, written, cut_for)
-            self._sent[name] = written
+            self._last_cut[name] = written
         except ConnectError as error:
             log.warning("The tasks of %s could not be written. Trying again in %.3g s: %s", name, pause, error)
             again = partial(self.publish_tasks, name, min(2 * pause, _LONGEST_PAUSE_S))
@@ -231,16 +232,16 @@ class AssignedWork:
             timer.start()
 
     def keep_tasks(self, name: str) -> None:
-        """Have a connector's tasks written again when others are committed than this worker, its owner, had written.
+        """Have a connector's tasks written again when others are committed than those that it was cut into last.
 
         A leader that was frozen writes what it was given before, until it finds that it leads no more. It is answered
         once for what it wrote: a leader of another kind may write the same otherwise.
         """
-        sent, state = self._sent.get(name), self._pool.state
-        if sent is None or not self._pool.owns(name) or state.target(name) == "STOPPED":
+        cut, state = self._last_cut.get(name), self._pool.state
+        if cut is None or not self._pool.owns(name) or state.target(name) == "STOPPED":
             return
         written = [dict(config) for config in state.task_configs(name)]
-        if written != sent and written != self._answered.get(name):
+        if written != cut and written != self._answered.get(name):
             self._answered[name] = written
             self.publish_tasks(name)
 
