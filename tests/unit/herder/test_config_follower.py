@@ -31,6 +31,7 @@ class Following:
             run_connector=lambda name: self.did.append("start"),
             run_tasks=lambda name: self.did.append("run tasks"),
             publish_tasks=lambda name: self.did.append("cut"),
+            keep_tasks=lambda name: self.did.append("look"),
         )
         states: Any = SimpleNamespace(put=lambda *_: None)
         self.log.start(ConfigFollower(pool, states, assigned, NoRecorder()).follow)
@@ -52,7 +53,7 @@ def following() -> Following:
 def test_tasks_are_cut_again_when_some_of_a_set_are_missing(following: Following) -> None:
     [_, commit] = task_records("a", [{}])
     following.log._write([commit])  # by a leader that was thought lost; its tasks were written before others
-    assert following.did == ["run tasks", "cut"]
+    assert following.did == ["run tasks", "cut", "look"]
 
 
 def test_a_connector_that_is_paused_gets_back_the_tasks_that_a_stop_took(following: Following) -> None:
