@@ -205,10 +205,17 @@ class AssignedWork:
         self.publish_tasks(name)
 
     def publish_tasks(self, name: str, pause: float = _FIRST_PAUSE_S) -> None:
-        """Ask a connector for its task configurations, and have the leader write them if they changed."""
+        """Ask a connector for its task configurations, and have the leader write them if they changed.
+
+        A stopped connector has none: a leader that crashed within a stop may have left those that it had.
+        """
         state = self._pool.state
         started = self._worker.connectors.get(name)
-        if started is None or state.target(name) == "STOPPED":
+        if state.target(name) == "STOPPED":
+            if self._pool.owns(name) and state.task_ids(name):
+                self._have_written(name, [], state.written[name], pause)
+            return
+        if started is None:
             return
         configs = self._worker.connectors.cut(name)
         state, cut_for = self._pool.state, self._started_with[name]
@@ -221,15 +228,21 @@ class AssignedWork:
         if unchanged and written == self._last_cut.get(name, written) and not state.to_cut(name):
             self._last_cut[name] = written
             return
-        try:
-            self._leader.write_tasks(name, written, cut_for)
+        if self._have_written(name, written, cut_for, pause):
             self._last_cut[name] = written
+
+    def _have_written(self, name: str, configs: list[dict[str, str]], cut_for: int, pause: float) -> bool:
+        """Whether the leader wrote task configurations; otherwise they are published again after a pause."""
+        try:
+            self._leader.write_tasks(name, configs, cut_for)
+            return True
         except ConnectError as error:
             log.warning("The tasks of %s could not be written. Trying again in %.3g s: %s", name, pause, error)
             again = partial(self.publish_tasks, name, min(2 * pause, _LONGEST_PAUSE_S))
             timer = threading.Timer(pause, self.queue.submit, (name, f"reconfiguring connector {name}", again))
             timer.daemon = True
             timer.start()
+            return False
 
     def keep_tasks(self, name: str) -> None:
         """Have a connector's tasks written again when others are committed than those that it was cut into last.

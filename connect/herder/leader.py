@@ -120,10 +120,10 @@ class Leader:
         They are dropped if the connector has another configuration than the one that they belong to: its owner will
         send new ones, and no task may run with the configuration of one and the converters of the other (P4). None: a
         Java worker does not say which configuration. A connector that was stopped meanwhile has no tasks: its owner
-        sends them when it is resumed.
+        sends them when it is resumed, and none where a leader stopped it that crashed before it had written so.
         """
         state = self._config.state
-        if state.target(name) != "STOPPED" and (cut_for is None or cut_for == state.written.get(name)):
+        if (not configs or state.target(name) != "STOPPED") and (cut_for is None or cut_for == state.written.get(name)):
             self._config.put_tasks(name, configs)
 
     def ask(self, method: str, path: str, body: bytes, more: Mapping[str, str] | None = None) -> None:

@@ -139,6 +139,20 @@ def test_tasks_that_a_former_leader_wrote_over_are_written_again_once(work: Work
     assert sent == [[ours], [ours]]
 
 
+def test_what_a_stop_that_broke_off_left_is_taken_back_by_who_owns_the_connector_next(work: Work) -> None:
+    """The leader crashed when it had written the target state, and not yet that there are no tasks."""
+    sent: list[list[dict[str, str]]] = []
+    work.assigned._leader = SimpleNamespace(write_tasks=lambda _, configs, __: sent.append(configs))  # type: ignore[assignment]
+    work.assigned._worker.connectors = SimpleNamespace(get=lambda _: None)  # type: ignore[assignment]
+    work.commit({}, {})
+    work.log.put_target("a", "STOPPED")
+    work.assigned.publish_tasks("a")
+    assert sent == [[]]
+    work.commit()
+    work.assigned.publish_tasks("a")
+    assert sent == [[]], "it is as it is to be"
+
+
 def test_the_end_of_a_process_that_had_a_stopped_connector_is_no_failure(work: Work) -> None:
     lost = []
     work.assigned._worker.connectors = SimpleNamespace(lost=lost.append)  # type: ignore[assignment]

@@ -29,3 +29,12 @@ def test_tasks_that_arrive_after_the_connector_was_stopped_are_dropped() -> None
     _leader(log).put_tasks("a", [{}], cut_for=0)
     _leader(log).put_tasks("a", [{}], cut_for=None)
     assert log.state.task_ids("a") == []
+
+
+def test_a_stopped_connector_may_be_written_to_have_no_tasks() -> None:
+    log = MemoryConfigLog()
+    log.put_connector("a", {})
+    log.put_tasks("a", [{}])
+    log.put_target("a", "STOPPED")  # by a leader that crashed within the stop
+    _leader(log).put_tasks("a", [], cut_for=0)
+    assert log.state.task_ids("a") == []
