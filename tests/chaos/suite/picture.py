@@ -12,7 +12,13 @@ LEFT: Final = 190
 ROW: Final = 16
 LAG: Final = 34
 #: Of what was meant: dark enough for text of the same color, and told apart by those who see few colors.
-COLORS: Final = {"broker": "#b3541e", "target": "#7a3e9d", "worker": "#1f5fa8", "other": "#4d6b2f"}
+COLORS: Final = {
+    "worker ": "#1f5fa8",
+    "all workers": "#1f5fa8",
+    "broker": "#b3541e",
+    "target": "#7a3e9d",
+    "other": "#4d6b2f",
+}
 
 
 def row_of(event: Event) -> str:
@@ -21,10 +27,9 @@ def row_of(event: Event) -> str:
 
 
 def color_of(event: Event) -> str:
-    for word, color in COLORS.items():
-        if word in event.kind:
-            return color
-    return COLORS["other"]
+    """By the row, and where that is a system's or a connector's name by what was done to it."""
+    words = f"{row_of(event)} {event.kind}".replace("store", "target")
+    return next((color for word, color in COLORS.items() if word in words), COLORS["other"])
 
 
 def picture(timeline: Timeline, title: str) -> str:

@@ -44,6 +44,12 @@ class Weather:
     holds: bool = False
     refuses: bool = False
 
+    def __str__(self) -> str:
+        said = [f"{self.delay:g} s late"] if self.delay else []
+        said += [f"{self.loss:.0%} lost"] if self.loss else []
+        said += [f"{self.rate:g} bytes/s"] if self.rate else []
+        return ", ".join([*said, *(["held"] if self.holds else []), *(["refused"] if self.refuses else [])]) or "fair"
+
 
 FAIR: Final = Weather()
 

@@ -90,6 +90,8 @@ class World:
             self.configs[name] = flow.config()
             self.request("PUT", f"/connectors/{name}/config", self.configs[name])
         self.await_running(180)
+        self.timeline.began = time.monotonic()
+        self.timeline.progress |= {name: [] for name in self.flows}
         self.feed.start()
         for flow in self.flows.values():
             flow.start()

@@ -2,12 +2,14 @@
 
 import math
 import random
+from xml.etree import ElementTree
 
 import pytest
 
 from tests.chaos.suite import audits, checks
 from tests.chaos.suite.leaks import Limit, Sample, leaks, slope
-from tests.chaos.suite.timeline import Timeline
+from tests.chaos.suite.picture import picture
+from tests.chaos.suite.timeline import Event, Timeline
 
 #: Ten records, by turns in two partitions.
 PLACES = {n: (n % 2, n // 2) for n in range(10)}
@@ -140,3 +142,16 @@ class Broken:
 def test_all_checks_are_put_to_a_flow_in_the_end() -> None:
     found = audits.finally_(Broken())
     assert {problem.check for problem in found} == {"lost", "invented", "repeated", "order", "owners"}
+
+
+def test_the_picture_has_a_bar_for_each_fault_and_a_line_for_each_flow() -> None:
+    timeline = Timeline()
+    timeline.events.append(Event("worker cut from all brokers", "worker 2", 1, 5, 9))
+    timeline.events.append(Event("target slow", 'a <"system">, 0.5 s late', 2, 3))
+    timeline.progress["flow"] = [(0, 5, 5), (10, 500, 5), (20, 500, 500)]
+    root = ElementTree.fromstring(picture(timeline, "seed 7 & more"))
+    labels = [each.text for each in root.iter("{http://www.w3.org/2000/svg}text")]
+    told = [each.text for each in root.iter("{http://www.w3.org/2000/svg}title")]
+    assert {"worker 2", 'a <"system">', "flow", "at most 495"} <= set(labels)
+    assert "worker cut from all brokers: worker 2, 4.0 s, all ran again after 4.0 s" in told
+    assert len(list(root.iter("{http://www.w3.org/2000/svg}polyline"))) == 1
