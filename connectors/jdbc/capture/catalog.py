@@ -57,6 +57,16 @@ class TableFacts:
     columns: tuple[ColumnFacts, ...]
     key: tuple[str, ...]
 
+    @property
+    def full_name(self) -> str:
+        """`schema.table`."""
+        return f"{self.schema}.{self.name}"
+
+    @property
+    def in_sql(self) -> str:
+        """The same as an identifier."""
+        return f"{quoted(self.schema)}.{quoted(self.name)}"
+
 
 @dataclass(frozen=True, slots=True)
 class TableId:

@@ -14,6 +14,7 @@ from connectors.jdbc.capture import catalog
 from connectors.jdbc.capture.catalog import TableId, quoted
 from connectors.jdbc.capture.keys import CaptureOptions
 from connectors.jdbc.capture.replication import parse_lsn
+from connectors.jdbc.changes import signals
 from connectors.jdbc.database.failures import passes
 
 
@@ -121,9 +122,10 @@ class CapturedDatabase:
         publication = quoted(name)
         root = chosen.publish_via_partition_root
         options = " WITH (publish_via_partition_root = true)" if root else ""
-        wanted = [each.full_name for each in self.tables(chosen)]
+        published = self._published(chosen)
+        wanted = [each.full_name for each in published]
         if mode == "filtered":
-            tables = ", ".join(f"{quoted(each.schema)}.{quoted(each.name)}" for each in self.tables(chosen))
+            tables = ", ".join(f"{quoted(each.schema)}.{quoted(each.name)}" for each in published)
             if not tables:
                 raise ConnectError("No table matches schema.include.list, table.include.list and their counterparts.")
             if there:
@@ -146,6 +148,36 @@ class CapturedDatabase:
                 f"(CREATE PUBLICATION {name} FOR TABLE ...), or set publication.autocreate.mode=filtered, which asks "
                 "for less."
             ) from error
+
+    def _published(self, chosen: CaptureOptions) -> list[TableId]:
+        """The captured tables, and that of signals."""
+        captured = self.tables(chosen)
+        return captured + [
+            each
+            for each in catalog.tables(self.query)
+            if each.full_name == chosen.signal_table and each not in captured
+        ]
+
+    def problem_of_signals(self, chosen: CaptureOptions) -> str | None:
+        """Why the stream would have no signals, and what to do about it."""
+        if not (table := chosen.signal_table):
+            return None
+        if table not in {each.full_name for each in catalog.tables(self.query)}:
+            columns = ", ".join(f"{name} text" for name in signals.COLUMNS)
+            return (
+                f'There is no table "{table}", which signal.data.collection names. Make it: '
+                f"CREATE TABLE {table} ({columns})"
+            )
+        there = self.query(
+            "SELECT 1 FROM pg_catalog.pg_publication_tables WHERE pubname = %s AND schemaname || '.' || tablename = %s",
+            [chosen.publication, table],
+        )
+        if not there:
+            return (
+                f'The publication "{chosen.publication}" is without the table "{table}", which signal.data.collection '
+                f"names. Add it: ALTER PUBLICATION {quoted(chosen.publication)} ADD TABLE {table}"
+            )
+        return None
 
     def slot(self, name: str) -> Slot | None:
         """A replication slot.

@@ -33,7 +33,10 @@ def _no_transactions(name: str, value: bool) -> None:
         raise ValueError("transaction topics are not written here. source.txId and source.sequence say the order.")
 
 
-_NO_SIGNALS: Final = "this connector takes no signals"
+_SIGNALS_BY_ROWS: Final = "signals are rows of the table that signal.data.collection names"
+_NOTHING_WRITTEN: Final = (
+    "an incremental snapshot writes nothing into the database: its watermarks are positions of the log"
+)
 _NO_NOTICES: Final = "this connector sends no notifications"
 _NO_MASKS: Final = "columns are captured as they are. The transformation MaskField hides a field"
 _NO_SOURCE_TYPES: Final = "types are not told beside schemas"
@@ -44,10 +47,14 @@ _QUEUE: Final = "there is no queue: max.batch.size bounds what is in memory"
 
 #: Debezium's keys that nothing here follows, and why.
 WITHOUT_EFFECT: Final[dict[str, str | WithoutEffect]] = {
-    "signal.*": _NO_SIGNALS,
-    "incremental.snapshot.*": _NO_SIGNALS,
-    "read.only": WithoutEffect(_NO_SIGNALS, unless=("false",)),
-    "xmin.fetch.interval.ms": WithoutEffect(_NO_SIGNALS, unless=("0",)),
+    "signal.kafka.*": _SIGNALS_BY_ROWS,
+    "signal.consumer.*": _SIGNALS_BY_ROWS,
+    "signal.file": _SIGNALS_BY_ROWS,
+    "signal.poll.interval.ms": "signals come with the stream",
+    "incremental.snapshot.watermarking.strategy": _NOTHING_WRITTEN,
+    "incremental.snapshot.allow.schema.changes": WithoutEffect("each part has the columns of its moment", ("true",)),
+    "read.only": WithoutEffect(_NOTHING_WRITTEN, unless=("true",)),
+    "xmin.fetch.interval.ms": WithoutEffect("a slot's xmin is not told", unless=("0",)),
     "notification.*": _NO_NOTICES,
     "converters": "columns are converted by their types alone. Transformations convert fields",
     "converter.*": "columns are converted by their types alone. Transformations convert fields",
@@ -253,6 +260,9 @@ class CaptureOptions(Names, settings.Options, without_effect=WITHOUT_EFFECT):
         convert=settings.seconds,
         doc="The longest time between two acknowledgements to the server.",
     )
+    signal_table = shared.signal_table
+    signal_channels = shared.signal_channels
+    chunk_size = shared.chunk_size
     heartbeat_interval = shared.heartbeat_interval
     heartbeat_topics_prefix = shared.heartbeat_topics_prefix
     topic_heartbeat_prefix = shared.topic_heartbeat_prefix

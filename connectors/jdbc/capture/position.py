@@ -8,6 +8,8 @@ from typing import Any
 
 from connect import ConnectError
 from connectors.jdbc.capture.pgoutput import Begin
+from connectors.jdbc.changes import incremental
+from connectors.jdbc.changes.incremental import Progress
 
 _XIDS = 1 << 32
 
@@ -43,6 +45,7 @@ class Resume:
         change: the position of a change in the log, and its number among the changes at that position, from 1 (a
             statement may change several rows in one entry); None for the number where Debezium stored the offset.
         visible: a snapshot that was not created with the slot, as long as transactions of it may arrive.
+        progress: of incremental snapshots, None when there is none.
     """
 
     lsn: int
@@ -50,6 +53,7 @@ class Resume:
     xid: int | None = None
     change: tuple[int, int | None] = (0, 0)
     visible: Visible | None = None
+    progress: Progress | None = None
 
     def done(self, xid: int, lsn: int, number: int) -> bool:
         """Whether this change was sent before."""
@@ -97,8 +101,9 @@ def stored(offset: Mapping[str, Any] | None) -> tuple[str, Resume | None]:
     lsn = offset.get("lsn_proc", offset.get("lsn"))
     if not isinstance(lsn, int):
         raise ConnectError(f"The stored offset {dict(offset)} has no lsn. Reset the connector's offsets.")
+    progress = incremental.of_offset(offset)
     if offset.get("snapshot"):
-        return "stream", Resume(lsn, visible=visible)
+        return "stream", Resume(lsn, visible=visible, progress=progress)
     committed = offset.get("lsn_commit")
     number = offset.get("lsn_change", None)
     return "stream", Resume(
@@ -107,10 +112,13 @@ def stored(offset: Mapping[str, Any] | None) -> tuple[str, Resume | None]:
         offset.get("txId"),
         (lsn, number),
         visible,
+        progress,
     )
 
 
-def streamed(transaction: Transaction, lsn: int, number: int, visible: Visible | None) -> dict[str, Any]:
+def streamed(
+    transaction: Transaction, lsn: int, number: int, visible: Visible | None, progress: Progress | None
+) -> dict[str, Any]:
     """The offset after a change: of the transaction, or of what is behind it when that was its last."""
     end = transaction.end if transaction.last == (lsn, number) else None
     offset: dict[str, Any] = {"lsn": lsn, "lsn_proc": lsn, "txId": transaction.xid, "ts_usec": transaction.at}
@@ -118,12 +126,12 @@ def streamed(transaction: Transaction, lsn: int, number: int, visible: Visible |
     if committed is not None:
         offset["lsn_commit"] = committed
     offset["lsn_change"] = number
-    return offset | _seen(visible, committed or 0)
+    return offset | _seen(visible, committed or 0) | _left(progress)
 
 
-def idle(lsn: int, at: int, visible: Visible | None) -> dict[str, Any]:
+def idle(lsn: int, at: int, visible: Visible | None, progress: Progress | None) -> dict[str, Any]:
     """The offset when everything before a position is done."""
-    return {"lsn": lsn, "lsn_proc": lsn, "lsn_commit": lsn, "ts_usec": at} | _seen(visible, lsn)
+    return {"lsn": lsn, "lsn_proc": lsn, "lsn_commit": lsn, "ts_usec": at} | _seen(visible, lsn) | _left(progress)
 
 
 def snapshotting(lsn: int, at: int, mode: str, last: bool, visible: Visible | None) -> dict[str, Any]:
@@ -134,3 +142,7 @@ def snapshotting(lsn: int, at: int, mode: str, last: bool, visible: Visible | No
 
 def _seen(visible: Visible | None, lsn: int) -> dict[str, Any]:
     return {} if visible is None or lsn >= visible.end else {"snapshot_visible": f"{visible.snapshot}@{visible.end}"}
+
+
+def _left(progress: Progress | None) -> dict[str, Any]:
+    return {} if progress is None else progress.stored()

@@ -175,8 +175,13 @@ class ReplicationConnection:
         """Wait until something arrives, or the time is over."""
         select.select([self._connection.socket], [], [], seconds)
 
-    def say(self, flushed: int) -> None:
-        """Report the position: changes before `flushed` are never requested again. Thread-safe."""
+    def say(self, flushed: int, *, ask: bool = False) -> None:
+        """Report the position: changes before `flushed` are never requested again. Thread-safe.
+
+        Args:
+            flushed: see there.
+            ask: whether the server shall report its own at once.
+        """
         with self._lock:
             if not self._streaming:
                 return
@@ -184,7 +189,7 @@ class ReplicationConnection:
             received = max(self._received, flushed)
             clock = int((time.time() - _EPOCH_2000) * 1_000_000)
             try:
-                self._connection.put_copy_data(_STATUS(b"r", received, flushed, flushed, clock, 0))
+                self._connection.put_copy_data(_STATUS(b"r", received, flushed, flushed, clock, ask))
                 self._connection.flush()
             except psycopg.Error as error:
                 raise ConnectionLost(f"PostgreSQL closed the connection for replication: {_line(str(error))}") from None

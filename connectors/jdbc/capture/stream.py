@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from connect import DataError
 from connectors.jdbc.capture import pgoutput, position
 from connectors.jdbc.capture.keys import CaptureOptions
 from connectors.jdbc.capture.origin import Origin
+from connectors.jdbc.capture.pgoutput import Row
 from connectors.jdbc.capture.position import Resume, Transaction, Visible
 from connectors.jdbc.capture.replication import lsn_text
 from connectors.jdbc.capture.tables import Table, Tables
+from connectors.jdbc.changes import signals
 from connectors.jdbc.changes.events import Events
+from connectors.jdbc.changes.incremental import IncrementalSnapshot, Progress
 
 _BEGIN, _COMMIT, _RELATION = map(ord, "BCR")
 _INSERT, _UPDATE, _DELETE, _TRUNCATE = map(ord, "IUDT")
 _CHANGES: Final = {_INSERT: "c", _UPDATE: "u", _DELETE: "d", _TRUNCATE: "t"}
 
-#: The transaction of a row (None for a heartbeat), its place, and the snapshot that may have seen others.
-_Mark = tuple[Transaction | None, int, int, Visible | None]
+#: The transaction of a row (None between two), its position, the snapshot that may have seen others, and what is left
+#: of incremental snapshots.
+_Mark = tuple[Transaction | None, int, int, Visible | None, Progress | None]
 
 
 class Changes:
@@ -30,6 +34,7 @@ class Changes:
         chosen: which changes are captured.
         tables: the tables' definitions.
         events: collects the events. Their marks are for `offset`.
+        incremental: follows signals, and is told what changes.
         resume: where the connection begins; what was done before is skipped.
         done: a position before which everything is done, if it is behind that.
 
@@ -41,7 +46,15 @@ class Changes:
         visible: see `Resume`; None as soon as nothing of it can arrive any more.
     """
 
-    def __init__(self, chosen: CaptureOptions, tables: Tables, events: Events, resume: Resume, done: int) -> None:
+    def __init__(
+        self,
+        chosen: CaptureOptions,
+        tables: Tables,
+        events: Events,
+        incremental: IncrementalSnapshot[Table, Row],
+        resume: Resume,
+        done: int,
+    ) -> None:
         self.done = max(done, resume.lsn)
         self.transaction: Transaction | None = None
         self.committed = resume.committed
@@ -50,6 +63,8 @@ class Changes:
         self._chosen = chosen
         self._tables = tables
         self._events = events
+        self._incremental = incremental
+        self._signals: dict[int, Sequence[str]] = {}  # the columns of the table of signals, by its number
         self._resume = resume
         self._relations: dict[int, Table | None] = {}
         self._skipped = False  # whether a snapshot has seen this transaction
@@ -61,10 +76,11 @@ class Changes:
         if self.visible is not None and self.done >= self.visible.end:
             self.visible = None
         transaction = self.transaction
+        progress = self._incremental.progress
         if transaction is None:
-            return Resume(self.done, self.committed, visible=self.visible)
+            return Resume(self.done, self.committed, visible=self.visible, progress=progress)
         begin = transaction.before if transaction.before is not None else self._resume.lsn
-        return Resume(begin, transaction.before, transaction.xid, (self._lsn, self._number), self.visible)
+        return Resume(begin, transaction.before, transaction.xid, (self._lsn, self._number), self.visible, progress)
 
     def nothing_before(self, lsn: int) -> None:
         """The server has sent everything that it has before this position."""
@@ -73,7 +89,20 @@ class Changes:
 
     def heartbeat(self) -> None:
         """Add a heartbeat, between two transactions: its offset says that everything before is done."""
-        self._events.heartbeat((None, self.done, 0, self.visible))
+        self._events.heartbeat((None, self.done, 0, self.visible, self._incremental.progress))
+
+    def snapshot_rows(self) -> None:
+        """Add the rows of an incremental snapshot whose time has come, between two transactions.
+
+        Raises:
+            RetriableError: the database does not answer.
+        """
+        events, origin = self._events, Origin(time.time_ns() // 1000, self.committed, None)
+        for table, row, left in self._incremental.ready(self.done):
+            after = table.read(row)
+            source = origin.source(events, table, self.done, "incremental")
+            mark = (None, self.done, 0, self.visible, left)
+            events.change(table, "r", table.key(after), None, after, source, mark)
 
     def take(self, lsn: int, data: memoryview) -> None:
         """Process one message of the stream."""
@@ -107,29 +136,38 @@ class Changes:
         elif kind == _RELATION:
             relation = pgoutput.relation(data)
             self._relations[relation.oid] = self._tables.of_relation(relation)
+            if f"{relation.schema}.{relation.table}" == self._chosen.signal_table:
+                self._signals[relation.oid] = [column.name for column in relation.columns]
 
     def _change(self, kind: int, transaction: Transaction, lsn: int, data: memoryview) -> None:
         skipped = self._chosen.skipped
         if kind == _TRUNCATE:
-            if "t" not in skipped:
-                self._truncate(transaction, lsn, data)
+            self._truncate(transaction, lsn, data, told="t" not in skipped)
             return
-        table = self._relations.get(int.from_bytes(data[1:5], "big"))
+        oid = int.from_bytes(data[1:5], "big")
+        if kind == _INSERT and oid in self._signals:
+            self._follow(self._signals[oid], bytes(data))
+        table = self._relations.get(oid)
         if table is None or _CHANGES[kind] in skipped:
             return
         raw = bytes(data)
         events, origin = self._events, self._origin
+        awaited = self._incremental.table == table.full_name
         source = origin.source(events, table, lsn)
-        mark = (transaction, lsn, self._number, self.visible)
+        mark = (transaction, lsn, self._number, self.visible, self._incremental.progress)
         transaction.last = (lsn, self._number)
         if kind == _INSERT:
             row, _, _ = pgoutput.row(raw, 6)
+            if awaited:
+                self._incremental.changed(table.identity(row))
             after = table.read(row)
             events.change(table, "c", table.key(after), None, after, source, mark)
             return
-        undone = (transaction, lsn, self._number - 1, self.visible)
+        undone = (transaction, lsn, self._number - 1, self.visible, self._incremental.progress)
         if kind == _DELETE:
             row, _, _ = pgoutput.row(raw, 6)
+            if awaited:
+                self._incremental.changed(table.identity(row))
             before = table.read(row)
             events.deletion(table, table.key(before), before, source, undone, mark)
             return
@@ -138,6 +176,9 @@ class Changes:
             old, at, _ = pgoutput.row(raw, 6)
         row, _, toast = pgoutput.row(raw, at + 1)
         whole = old if raw[5] == pgoutput.OLD else None
+        for image in filter(None, (old, row)) if awaited else ():
+            if self._incremental.table is not None:
+                self._incremental.changed(table.identity(image))
         after = table.read_with_unchanged(row, whole) if toast else table.read(row)
         key = table.key(after)
         if old is None:
@@ -153,18 +194,28 @@ class Changes:
         events.change(table, "c", key, None, after, source, mark)
         events.moved(table, old_key, key)
 
-    def _truncate(self, transaction: Transaction, lsn: int, data: memoryview) -> None:
+    def _follow(self, columns: Sequence[str], raw: bytes) -> None:
+        """A row of the table of signals."""
+        row, _, _ = pgoutput.row(raw, 6)
+        told = {name: value.decode() for name, value in zip(columns, row, strict=False) if isinstance(value, bytes)}
+        identifier, kind, data = map(told.get, signals.COLUMNS)
+        self._incremental.signal(identifier or "", kind or "", data)
+
+    def _truncate(self, transaction: Transaction, lsn: int, data: memoryview, *, told: bool) -> None:
         for oid in pgoutput.truncated(data):
-            if table := self._relations.get(oid):
+            table = self._relations.get(oid)
+            if table is not None and self._incremental.table == table.full_name:
+                self._incremental.emptied()
+            if table is not None and told:
                 transaction.last = (lsn, self._number)
                 source = self._origin.source(self._events, table, lsn)
-                mark = (transaction, lsn, self._number, self.visible)
+                mark = (transaction, lsn, self._number, self.visible, self._incremental.progress)
                 self._events.change(table, "t", None, None, None, source, mark)
 
 
 def offset(mark: _Mark) -> Mapping[str, Any]:
     """The offset after a row, of its mark."""
-    transaction, lsn, number, visible = mark
+    transaction, lsn, number, visible, progress = mark
     if transaction is None:
-        return position.idle(lsn, time.time_ns() // 1000, visible)
-    return position.streamed(transaction, lsn, number, visible)
+        return position.idle(lsn, time.time_ns() // 1000, visible, progress)
+    return position.streamed(transaction, lsn, number, visible, progress)

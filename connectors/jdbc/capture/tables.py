@@ -51,6 +51,7 @@ class Table:
     """How a table's rows become records.
 
     Attributes:
+        full_name: `schema.table`.
         topic: of its changes.
         key_schema: None when it has no key.
         envelope: of the values.
@@ -59,10 +60,17 @@ class Table:
     """
 
     def __init__(
-        self, chosen: CaptureOptions, of_schema: str, name: str, columns: Sequence[_Column], key: Sequence[str]
+        self,
+        chosen: CaptureOptions,
+        of_schema: str,
+        name: str,
+        columns: Sequence[_Column],
+        key: Sequence[str],
+        primary: Sequence[int],
     ) -> None:
         self.schema = of_schema
         self.name = name
+        self.full_name = f"{of_schema}.{name}"
         self.topic = chosen.topic(of_schema, name)
         self._columns = columns
         named = chosen.schema_name(of_schema, name)
@@ -74,6 +82,14 @@ class Table:
         )
         self.read: Callable[[Row], Struct] = _reader(columns)
         self.key: Callable[[Struct], Struct | None] = key_reader(key)
+        self._primary = primary
+
+    def identity(self, row: Row) -> tuple[bytes, ...] | None:
+        """The values of a row's primary key in text form, whatever key its records have; None where one is unknown."""
+        values = [row[index] for index in self._primary]
+        if not values or not all(isinstance(value, bytes) for value in values):
+            return None
+        return tuple(values)  # type: ignore[arg-type]  # as was just asked
 
     def read_with_unchanged(self, row: Row, before: Row | None) -> Struct:
         """The same for a row with unsent values; those of the row before replace them where it has them."""
@@ -163,7 +179,9 @@ class Tables:
         if missing := [part for part in own_key if chosen.field_name(part) not in there]:
             raise ConfigError("message.key.columns", f'{of_schema}.{name} has no column "{missing[0]}".')
         parts = map(chosen.field_name, own_key or key)
-        return Table(chosen, of_schema, name, columns, [part for part in parts if part in there])
+        places = {fact.name: index for index, fact in enumerate(facts)}
+        primary = [places[part] for part in key] if all(part in places for part in key) else []
+        return Table(chosen, of_schema, name, columns, [part for part in parts if part in there], primary)
 
 
 _QUOTED: Final = re.compile(r"\(?[BX]?'((?:[^']|'')*)'\)?(?:::[^']+)?\)?", re.DOTALL)

@@ -12,6 +12,7 @@ import psycopg
 
 from connect import ConnectError, RetriableError, SourceBatch, SourceTask
 from connectors.jdbc.capture import position
+from connectors.jdbc.capture.chunks import TableChunks
 from connectors.jdbc.capture.database import CapturedDatabase
 from connectors.jdbc.capture.keys import CaptureOptions
 from connectors.jdbc.capture.origin import Origin
@@ -21,6 +22,7 @@ from connectors.jdbc.capture.snapshot import Snapshot
 from connectors.jdbc.capture.stream import Changes, offset
 from connectors.jdbc.capture.tables import Tables
 from connectors.jdbc.changes.events import Events
+from connectors.jdbc.changes.incremental import IncrementalSnapshot
 
 log = logging.getLogger(__name__)
 
@@ -134,6 +136,8 @@ class PostgresCdcSourceTask(SourceTask):
         if problem := database.problem():
             raise ConnectError(problem)
         database.ensure_publication(chosen)
+        if problem := database.problem_of_signals(chosen):
+            raise ConnectError(problem)
         slot = database.slot(chosen.slot)
         if slot is not None and slot.active_pid is not None:
             raise RetriableError(
@@ -260,7 +264,10 @@ class PostgresCdcSourceTask(SourceTask):
         except BaseException:
             stream.close()
             raise
-        self._changes = Changes(self._chosen, self._tables, self._events, resume, self._returned)
+        assert self._database is not None
+        chunks = TableChunks(self._database, self._chosen, self._tables)
+        self._incremental = IncrementalSnapshot(chunks, self._chosen.chunk_size, resume.progress)
+        self._changes = Changes(self._chosen, self._tables, self._events, self._incremental, resume, self._returned)
         self._stream = stream
         self._first = False
         log.info('Reading changes from %s on, with the slot "%s".', lsn_text(resume.lsn), self._chosen.slot)
@@ -277,8 +284,14 @@ class PostgresCdcSourceTask(SourceTask):
             if received is not None:
                 size += len(received.data)
                 changes.take(received.lsn, received.data)
+                if changes.transaction is None:
+                    changes.snapshot_rows()
                 continue
             changes.nothing_before(stream.server_position)
+            if changes.transaction is None:
+                changes.snapshot_rows()
+                if self._incremental.waits_for(changes.done):
+                    stream.say(self._confirmed, ask=True)
             if len(events) or time.monotonic() > deadline or self.context.stopping():
                 break
             if stream.asked:

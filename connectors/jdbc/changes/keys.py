@@ -28,6 +28,11 @@ def _operations(name: str, value: list[str]) -> None:
             raise ValueError(f'"{each}" is not an operation. Write some of c, u, d, t, or none.')
 
 
+def _channels(name: str, value: list[str]) -> None:
+    if other := [each for each in value if each != "source"]:
+        raise ValueError(f'"{other[0]}" is no channel of signals here. Write source, and insert into a table.')
+
+
 def names(key: str, what: str, verb: str) -> Setting[Filters]:
     """A list of names: to `verb` are the `what`."""
     return settings.List(
@@ -121,6 +126,28 @@ poll_interval = settings.Long(
 )
 max_batch_size = settings.Int(
     "max.batch.size", default=2048, group=RUN, validator=settings.at_least(1), doc="The most changes in a batch."
+)
+signal_table = settings.String(
+    "signal.data.collection",
+    default=None,
+    group=RUN,
+    doc="The table (schema.table) into whose columns id, type and data signals are inserted: to read tables again "
+    "while the stream goes on, to stop or pause that.",
+)
+signal_channels = settings.List(
+    "signal.enabled.channels",
+    default=["source"],
+    importance="LOW",
+    group=RUN,
+    validator=_channels,
+    doc="Where signals come from: source, which is the table of signal.data.collection.",
+)
+chunk_size = settings.Int(
+    "incremental.snapshot.chunk.size",
+    default=1024,
+    group=RUN,
+    validator=settings.at_least(1),
+    doc="How many rows an incremental snapshot reads at a time, and keeps in memory.",
 )
 heartbeat_interval = settings.Int(
     "heartbeat.interval.ms",

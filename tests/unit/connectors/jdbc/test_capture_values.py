@@ -9,10 +9,10 @@ import pytest
 from connect import ConnectError
 from connectors.jdbc.capture import text
 from connectors.jdbc.capture.catalog import PgType, Types
+from connectors.jdbc.capture.copying import _split
 from connectors.jdbc.capture.pgoutput import Begin
 from connectors.jdbc.capture.position import Resume, Transaction, Visible, stored, streamed
 from connectors.jdbc.capture.replication import lsn_text, parse_lsn
-from connectors.jdbc.capture.snapshot import _split
 from connectors.jdbc.capture.tables import default_of
 from connectors.jdbc.capture.types import ColumnType, Modes, column_type
 
@@ -198,10 +198,10 @@ def test_offsets_of_debezium_are_understood() -> None:
 def test_the_offset_after_the_last_change_is_that_after_the_transaction() -> None:
     transaction = Transaction(Begin(final=400, at=1, xid=9), before=250)
     transaction.last = (300, 2)
-    assert streamed(transaction, 300, 2, None)["lsn_commit"] == 250  # more may come
+    assert streamed(transaction, 300, 2, None, None)["lsn_commit"] == 250  # more may come
     transaction.end = 410
-    assert streamed(transaction, 300, 2, None)["lsn_commit"] == 410
-    assert streamed(transaction, 300, 1, None)["lsn_commit"] == 250
+    assert streamed(transaction, 300, 2, None, None)["lsn_commit"] == 410
+    assert streamed(transaction, 300, 1, None, None)["lsn_commit"] == 250
 
 
 def test_what_a_snapshot_has_seen() -> None:
