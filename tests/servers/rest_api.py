@@ -163,12 +163,16 @@ class _Handler(BaseHTTPRequestHandler):
         server = self.server
         parts = urlsplit(self.path)
         length = int(self.headers["Content-Length"] or 0)
+        body = self.rfile.read(length)
+        if len(body) < length:  # whoever sent it was killed meanwhile
+            self.close_connection = True
+            return
         seen = Seen(
             self.command,
             parts.path,
             dict(parse_qsl(parts.query, keep_blank_values=True)),
             {name.lower(): value for name, value in self.headers.items()},
-            self.rfile.read(length),
+            body,
         )
         with server.lock:
             server.requests.append(seen)
