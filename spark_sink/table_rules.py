@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from spark_sink.table_settings import FIELD, TOPIC, is_path
+from spark_sink.layout_keys import FIELD, TOPIC, is_path
 
 #: What part of a table's address or name a record may choose: nothing that leads into another folder.
 PART_OF_A_NAME: Final = "[A-Za-z0-9_-][A-Za-z0-9._-]*"

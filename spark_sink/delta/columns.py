@@ -12,7 +12,8 @@ from connect.data.schema import INT32, INT64, OPTIONAL_STRING, STRING, Schema, T
 from connect.data.struct_columns import FieldColumn, StructColumns
 from connect.data.values import GroupedValues, Values
 from connect.errors import ConfigError
-from spark_sink.table_settings import UPSERT, TableOptions
+from spark_sink.row_keys import UPSERT
+from spark_sink.table_settings import TableOptions
 
 #: The columns of values and keys that are not structs.
 VALUE: Final = "value"

@@ -9,8 +9,8 @@ from typing import Any, Final
 from connect.data.batch import SinkBatch
 from connect.data.values import Values
 from spark_sink.delta.problems import is_missing, table_error
+from spark_sink.layout_keys import FIELD, TOPIC
 from spark_sink.table_rules import NO_PART_OF_A_NAME, PART_OF_A_NAME, is_one_table, table_for
-from spark_sink.table_settings import FIELD, TOPIC
 
 _NAME: Final = re.compile(PART_OF_A_NAME)
 

@@ -25,8 +25,9 @@ from spark_sink.delta.versions import merge_versions
 from spark_sink.delta.waiting import Part, Waiting, joined
 from spark_sink.merge_keys import SOFT
 from spark_sink.merge_rules import missing_sequence
+from spark_sink.row_keys import OVERWRITE, UPSERT
 from spark_sink.table_rules import is_one_table
-from spark_sink.table_settings import OVERWRITE, UPSERT, TableOptions
+from spark_sink.table_settings import TableOptions
 
 
 class Writer:

@@ -7,7 +7,7 @@ from typing import Final
 from connect.data.schema import OPTIONAL_STRING, Schema
 from spark_sink.reading.plan import NOTHING_KNOWN, RowShape
 from spark_sink.reading.sample import Sample
-from spark_sink.table_settings import UPSERT
+from spark_sink.row_keys import UPSERT
 from spark_sink.tables import TableSettings
 
 #: The column of values that are not structs.

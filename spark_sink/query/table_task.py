@@ -6,6 +6,7 @@ import logging
 import time
 from typing import Any, Final
 
+from spark_sink.layout_keys import DELTA, TOPIC
 from spark_sink.query.generations import Generation
 from spark_sink.query.shapes import WRAP, shape_of
 from spark_sink.query.sink_task import SinkQuery, SinkQueryTask
@@ -14,7 +15,7 @@ from spark_sink.query.topic_tables import TopicTables
 from spark_sink.reading.plan import ReadPlan, RowShape, changed_at
 from spark_sink.reading.sample import MORE_ROWS, Sampler
 from spark_sink.table_rules import table_for
-from spark_sink.table_settings import DELTA, TOPIC, TableOptions, checkpoint_location
+from spark_sink.table_settings import TableOptions, checkpoint_location
 from spark_sink.tables import TableSettings, TableWriter
 from spark_sink.tables.table import Table
 

@@ -7,22 +7,10 @@ from typing import Final
 
 from connect.data.evolution_policy import EvolutionPolicy
 from connect.errors import ConfigError
+from spark_sink.layout_keys import CONSOLE, DELTA, FIELD, ICEBERG, TABLE_PROPERTY, TOPIC, is_path
 from spark_sink.merge_keys import NONE, SOFT
-from spark_sink.table_settings import (
-    APPEND,
-    CONSOLE,
-    DELTA,
-    FIELD,
-    ICEBERG,
-    METADATA,
-    OVERWRITE,
-    TABLE_PROPERTY,
-    TOPIC,
-    UPSERT,
-    TableKeys,
-    checkpoint_location,
-    is_path,
-)
+from spark_sink.row_keys import APPEND, METADATA, OVERWRITE, UPSERT
+from spark_sink.table_settings import TableKeys, checkpoint_location
 
 _NO_SEQUENCE: Final = (
     "is a field of the value, and a record without a value, which ends a version, has none. Write "

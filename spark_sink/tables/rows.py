@@ -21,10 +21,11 @@ from typing import Final
 
 from connect.errors import ConfigError, SchemaError
 from spark_sink.cdc import CHANGE, DELETED
+from spark_sink.layout_keys import FIELD, TOPIC
 from spark_sink.merge_rules import missing_sequence
 from spark_sink.reading.plan import is_known
+from spark_sink.row_keys import METADATA, UPSERT
 from spark_sink.table_rules import NO_PART_OF_A_NAME, PART_OF_A_NAME
-from spark_sink.table_settings import FIELD, METADATA, TOPIC, UPSERT
 from spark_sink.tables.fitting import Incoming, columns_of
 from spark_sink.tables.settings import TableSettings
 from spark_sink.tables.types import Field, Type, fields, literal, quoted, sql_name

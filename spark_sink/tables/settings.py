@@ -10,18 +10,12 @@ from typing import Final
 
 from connect.data.evolution_policy import EvolutionPolicy
 from connect.errors import ConfigError
+from spark_sink.layout_keys import DELTA, FIELD, TOPIC, is_path
 from spark_sink.merge_keys import NONE, SOFT, Ends
+from spark_sink.row_keys import APPEND, UPSERT
 from spark_sink.sink.checks import problems
 from spark_sink.table_rules import is_one_table
-from spark_sink.table_settings import (
-    APPEND,
-    DELTA,
-    FIELD,
-    TOPIC,
-    UPSERT,
-    TableOptions,
-    is_path,
-)
+from spark_sink.table_settings import TableOptions
 
 _SCHEME: Final = re.compile(r"[a-zA-Z][\w+.-]*:")
 

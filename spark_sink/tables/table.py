@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from connect.data.evolution import AddField, MakeNullable, WidenField
 from connect.errors import ConfigError, ConnectError
+from spark_sink.layout_keys import is_path
 from spark_sink.table_rules import odd_name
-from spark_sink.table_settings import is_path
 from spark_sink.tables.fitting import Change
 from spark_sink.tables.settings import TableSettings
 from spark_sink.tables.types import Field, Type, literal, quoted, sql_name

@@ -7,8 +7,7 @@ largest is the newest, wherever it stands.
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -17,6 +16,7 @@ from spark_sink.merge_rules import is_not_older, missing_sequence
 from spark_sink.tables.fitting import Fitted, Incoming
 from spark_sink.tables.settings import TableSettings
 from spark_sink.tables.table import Table
+from spark_sink.tables.transaction import Transaction
 from spark_sink.tables.types import literal, quoted
 
 DELETED: Final = "_connect_deleted"
@@ -29,8 +29,6 @@ _ORIGIN: Final = (OFFSET, PLACE, TIME)
 _BARRIER: Final = "_connect_barrier"
 _CLEARED: Final = "_connect_cleared"
 _RANK: Final = "_connect_rank"
-_TXN_APP: Final = "spark.databricks.delta.write.txnAppId"
-_TXN_VERSION: Final = "spark.databricks.delta.write.txnVersion"
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,34 +175,11 @@ def changed(name: str) -> str:
     return f"IF(array_contains(s.{LACKS}, {literal(name.lower())}), t.{column}, s.{column})"
 
 
-def merge(rows: Any, view: str, merging: str, app_id: str, version: int) -> None:
-    """Run a MERGE whose source is a view, once for a transaction's version.
-
-    Delta takes a MERGE's transaction from the session's configuration. A streaming query has a session of its own in
-    Spark itself; over Spark Connect it shares that of the client with others, so a clone of it serves.
-    """
+def merge(rows: Any, view: str, merging: str, transaction: Transaction) -> None:
+    """Run a MERGE whose source is a view, once for a transaction."""
     rows.createOrReplaceTempView(view)
     try:
-        with _own_session(rows.sparkSession) as spark:
-            spark.conf.set(_TXN_APP, app_id)
-            spark.conf.set(_TXN_VERSION, str(version))
-            try:
-                spark.sql(merging).collect()
-            finally:
-                spark.conf.unset(_TXN_APP)
-                spark.conf.unset(_TXN_VERSION)
+        with transaction.session(rows.sparkSession) as spark:
+            spark.sql(merging).collect()
     finally:
         rows.sparkSession.catalog.dropTempView(view)
-
-
-@contextlib.contextmanager
-def _own_session(spark: Any) -> Iterator[Any]:
-    if not hasattr(type(spark), "cloneSession"):
-        yield spark
-        return
-    own = spark.cloneSession()
-    try:
-        yield own
-    finally:
-        own.client.release_session()
-        own.client.close()

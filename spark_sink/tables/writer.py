@@ -3,52 +3,32 @@
 from __future__ import annotations
 
 import logging
-import random
-import re
 import sys
-import time
-import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from connect.errors import ConfigError, ConnectError, RetriableError, SchemaError
-from spark_sink.merge_keys import Ends
+from spark_sink.layout_keys import CONSOLE, DELTA
+from spark_sink.row_keys import UPSERT
 from spark_sink.table_rules import table_for
-from spark_sink.table_settings import CONSOLE, DELTA, OVERWRITE, UPSERT
-from spark_sink.tables import dead_letters, soft, upsert, versions
+from spark_sink.tables import dead_letters
+from spark_sink.tables.conflicts import until_nobody_is_in_the_way
 from spark_sink.tables.files import write_files
 from spark_sink.tables.fitting import Fitted, fit, new_columns
 from spark_sink.tables.maintenance import Maintenance
-from spark_sink.tables.pruning import pruned
+from spark_sink.tables.modes import Known, TableBatch
+from spark_sink.tables.row_errors import good, our_words
 from spark_sink.tables.rows import NO_COLUMNS, Refusal, Rows
 from spark_sink.tables.settings import TableSettings
 from spark_sink.tables.table import Layout, Table
-from spark_sink.tables.types import Field, Type, literal, quoted
+from spark_sink.tables.transaction import Transaction
+from spark_sink.tables.types import Field, literal, quoted
 
 log = logging.getLogger(__name__)
 
 _MOST_TABLES: Final = 1000  # of one batch
-_TRIES: Final = 6  # of a commit that other writers were in the way of
-#: What Delta says when another writer's commit was in the way. Nothing of ours was written then.
-_CONFLICT: Final = re.compile(
-    r"DELTA_CONCURRENT_|DELTA_METADATA_CHANGED|DELTA_PROTOCOL_CHANGED|"
-    r"(?:Concurrent(?:Append|DeleteRead|DeleteDelete|Transaction|Write|Modification)|MetadataChanged|ProtocolChanged)"
-    r"Exception"
-)
-#: Encloses what we have Spark raise about a row, so that it is found in all that Spark says.
-_OPEN, _CLOSE = "<<connect: ", ">>"
-
-
-@dataclass(frozen=True)
-class _Known:
-    """How rows with these columns are written to a table."""
-
-    rows: Mapping[str, Type]
-    fitted: Fitted
-    types: Mapping[str, Type]
-    layout: Layout
 
 
 @dataclass
@@ -72,7 +52,7 @@ class TableWriter:
     connector: str
     app_id: str
     topic: str | None = None
-    _known: dict[str, _Known] = field(default_factory=dict, init=False, repr=False)
+    _known: dict[str, Known] = field(default_factory=dict, init=False, repr=False)
     _told: set[str] = field(default_factory=set, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -88,7 +68,7 @@ class TableWriter:
             Exception: whatever Spark raises.
         """
         rows = Rows.of(df.schema.jsonValue()["fields"], self.settings)
-        with _our_words():
+        with our_words():
             if not rows.knows("_value") and not self.settings.deletes:
                 self._write_nothing(df, rows, batch_id)
                 return
@@ -129,53 +109,15 @@ class TableWriter:
             return
 
         def attempt(afresh: bool) -> None:
-            fitted = self._fitted(table, rows, afresh)
-            buried, fatal = self._unwanted(rows, fitted)
+            known = self._fitted(table, rows, afresh)
+            buried, fatal = self._unwanted(rows, known.fitted)
             if self.settings.dead_letters is not None:
                 self._bury(df, rows, [(f"({mine}) AND {condition}", why) for condition, why in buried], batch_id)
-            good = df.where(_good(rows, mine, buried, fatal))
-            self._commit(good, rows, table, fitted, batch_id)
+            frame = df.where(good(rows, mine, buried, fatal))
+            TableBatch(frame, rows, known, self.settings).write(table, Transaction(self.app_id, batch_id))
 
-        _until_nobody_is_in_the_way(table.name, attempt)
+        until_nobody_is_in_the_way(table.name, attempt)
         self._maintenance.after_batch(df.sparkSession, table)
-
-    def _commit(self, good: Any, rows: Rows, table: Table, fitted: Fitted, batch_id: int) -> None:
-        options = {"txnAppId": self.app_id, "txnVersion": str(batch_id)}
-        if self.settings.mode == UPSERT:
-            self._merge(good, rows, table, fitted, batch_id)
-        elif self.settings.mode == OVERWRITE:
-            table.overwrite(good.selectExpr(*fitted.select), options, self.settings.replace_where)
-        else:
-            table.append(good.selectExpr(*fitted.select), options)
-
-    def _merge(self, good: Any, rows: Rows, table: Table, fitted: Fitted, batch_id: int) -> None:
-        how = upsert.Merge.of(table, fitted, rows.key_columns(), self.settings)
-        known = self._known[table.name]
-        if (ends := self.settings.ends) is not None:
-            spelled = {name.lower(): name for name in fitted.columns}
-            named = Ends(*(spelled[name.lower()] for name in ends))
-            there = table, known.types, known.layout
-            with versions.source(good, fitted, how, rows.deleted(), named, there) as found:
-                upsert.merge(found.rows, found.view, found.statement, self.app_id, batch_id)
-            return
-        newest, merging = self._merging(good, rows, table, fitted, how)
-        view = f"connect_upsert_{uuid.uuid4().hex}"  # over Spark Connect, threads share a session
-        with pruned(newest, how.keys, known.types, known.layout) as where:
-            upsert.merge(newest, view, merging(view, where), self.app_id, batch_id)
-
-    def _merging(
-        self, good: Any, rows: Rows, table: Table, fitted: Fitted, how: upsert.Merge
-    ) -> tuple[Any, Callable[[str, str | None], str]]:
-        """What is merged, and what makes the statement that merges it, given a view of it and a condition."""
-        settings = self.settings
-        if (named := settings.delete_column) is None:
-            found = upsert.source(good, fitted, how, rows.deleted())
-            return found, lambda view, where: upsert.statement(table, view, fitted, how, where)
-        column = next(name for name in fitted.columns if name.lower() == named.lower())
-        found = soft.source(good, fitted, how, rows.deleted(), column)
-        return found, lambda view, where: soft.statement(
-            table, view, fitted, how, where, column, is_timestamp=settings.delete_time
-        )
 
     # Which tables there are rows of, and how they are written there.
 
@@ -206,11 +148,11 @@ class TableWriter:
                 places.setdefault(table_for(self.settings.table, each.topic, each.field), []).append(condition)
         return [(table, " OR ".join(conditions)) for table, conditions in places.items()]
 
-    def _fitted(self, table: Table, rows: Rows, afresh: bool) -> Fitted:
+    def _fitted(self, table: Table, rows: Rows, afresh: bool) -> Known:
         """How rows are written to a table, which is created or changed as they need it."""
         known = self._known.get(table.name)
         if known and known.rows == rows.columns and not afresh:
-            return known.fitted
+            return known
         incoming = rows.incoming()
         columns = table.columns()
         if columns is None:
@@ -228,8 +170,8 @@ class TableWriter:
             self._known.clear()
         layout = table.layout() if self.settings.mode == UPSERT else Layout()
         types = {column["name"]: column["type"] for column in columns}
-        self._known[table.name] = _Known(rows.columns, fitted, types, layout)
-        return fitted
+        self._known[table.name] = known = Known(rows.columns, fitted, types, layout)
+        return known
 
     def _tell(self, table: Table, fitted: Fitted) -> None:
         for paths, why in ((fitted.ignored, "the table has no such column"), (fitted.untyped, "it was always null")):
@@ -258,7 +200,7 @@ class TableWriter:
         if self.settings.dead_letters is not None:
             self._bury(df, rows, [(mine, why)], batch_id)
         else:
-            df.where(_good(rows, mine, [], [("true", why)])).limit(1).collect()
+            df.where(good(rows, mine, [], [("true", why)])).limit(1).collect()
 
     def _bury(self, df: Any, rows: Rows, refused: Sequence[Refusal], batch_id: int) -> None:
         """Write dead letters for what is refused, and for what the error policy gave up."""
@@ -267,7 +209,7 @@ class TableWriter:
         if found.limit(1).collect():
             table = Table(df.sparkSession, self.settings.dead_letters)
             add = dead_letters.add
-            _until_nobody_is_in_the_way(table.name, lambda _: add(found, table, self.app_id, batch_id))
+            until_nobody_is_in_the_way(table.name, lambda _: add(found, table, self.app_id, batch_id))
 
     def _print(self, df: Any, rows: Rows, batch_id: int) -> None:
         columns = [f"{column.sql} AS {quoted(column.name)}" for column in rows.incoming()]
@@ -276,50 +218,12 @@ class TableWriter:
         sys.stdout.flush()
 
 
-def _good(rows: Rows, mine: str, buried: Sequence[Refusal], fatal: Sequence[Refusal]) -> str:
-    """A condition for the rows to be written. It raises where a row is an error."""
-    if not buried and not fatal:
-        return mine
-    cases = [f"WHEN {condition} THEN false" for condition, _ in [(f"NOT ({mine})", ""), *buried]]
-    for condition, why in fatal:
-        words = f"concat({literal(_OPEN)}, {rows.place()}, {literal(': ' + why + _CLOSE)})"
-        cases.append(f"WHEN {condition} THEN CAST(raise_error({words}) AS boolean)")
-    return f"CASE {' '.join(cases)} ELSE true END"
-
-
 def _there(table: Table) -> list[Field]:
     """The columns of a table that must exist."""
     columns = table.columns()
     if columns is None:
         raise RetriableError(f'The table "{table.name}" was dropped at this moment.')
     return columns
-
-
-def _until_nobody_is_in_the_way(table: str, attempt: Callable[[bool], None]) -> None:
-    """Retry a commit when another writer's came first, and once when the table has changed since it was read.
-
-    Args:
-        table: for messages.
-        attempt: called with whether to read the table again.
-    """
-    from pyspark.errors import AnalysisException
-
-    for number in range(_TRIES):
-        try:
-            attempt(number > 0)
-            return
-        except Exception as error:
-            conflict = _CONFLICT.search(str(error))
-            if not conflict and (number or not isinstance(error, AnalysisException)):
-                raise
-            if number == _TRIES - 1:
-                raise RetriableError(
-                    f'Other writers were in the way of {_TRIES} commits to "{table}" one after the other '
-                    f"({conflict[0] if conflict else type(error).__name__}). Let fewer write to the same rows."
-                ) from error
-            log.info("Writing to %s again: %s.", table, conflict[0] if conflict else "it was changed")
-            if conflict:
-                time.sleep(random.uniform(0.05, 0.2) * 2**number)  # noqa: S311 - spreads writers, keeps no secret
 
 
 @contextmanager
@@ -333,23 +237,3 @@ def _kept(df: Any, wanted: bool) -> Iterator[None]:
         yield
     finally:
         df.unpersist()
-
-
-@contextmanager
-def _our_words() -> Iterator[None]:
-    """An error about a row that this project made Spark raise, as its own error."""
-    try:
-        yield
-    except ConnectError:
-        raise
-    except Exception as error:
-        if said := _raised(str(error)):
-            raise SchemaError(said) from error
-        raise
-
-
-def _raised(text: str) -> str:
-    """The message that this project made Spark raise about a row, out of Spark's error; empty where there is none."""
-    _, _, rest = text.partition(f"[USER_RAISED_EXCEPTION] {_OPEN}")
-    said, close, _ = rest.partition(_CLOSE)
-    return said if close else ""

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from connect.errors import RetriableError
-from spark_sink.tables import writer as writers
+from spark_sink.tables import conflicts
 from spark_sink.tables.table import Table
 
 VALUE = {"id": pa.int64(), "text": pa.string()}
@@ -131,7 +131,7 @@ def test_a_writer_that_is_always_too_late_says_so(tables: Any, monkeypatch: pyte
         tried.append(afresh)
         raise RuntimeError("[DELTA_CONCURRENT_APPEND.WITH_PARTITION_HINT] ConcurrentAppendException: files were added")
 
-    monkeypatch.setattr(writers.time, "sleep", lambda seconds: None)
+    monkeypatch.setattr(conflicts.time, "sleep", lambda seconds: None)
     with pytest.raises(RetriableError, match=r"in the way of 6 commits to .*DELTA_CONCURRENT_"):
-        writers._until_nobody_is_in_the_way("t", conflict)
+        conflicts.until_nobody_is_in_the_way("t", conflict)
     assert tried == [False, *[True] * 5]

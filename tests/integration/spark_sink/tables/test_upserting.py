@@ -2,6 +2,7 @@
 
 import datetime
 import random
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -36,7 +37,7 @@ def test_the_newest_record_of_a_key_is_its_row(tables: Any) -> None:
 @pytest.mark.slow
 def test_without_transactions_a_late_batch_would_undo_a_newer_one(tables: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     merge: Any = upsert.merge
-    monkeypatch.setattr(upsert, "merge", lambda *a: merge(*a[:3], f"{a[3]}/{random.random()}", a[4]))
+    monkeypatch.setattr(upsert, "merge", lambda *a: merge(*a[:3], replace(a[3], app_id=f"{random.random()}")))
     writer = tables.writer(mode="upsert")
     for number, text in ((0, "a"), (1, "b"), (0, "a")):
         writer(tables.batch(VALUE, [record(1, text)], KEY), number)

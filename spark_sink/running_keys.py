@@ -1,0 +1,56 @@
+"""The keys of when batches are written, and where a connector's progress is kept."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from connect import settings
+
+_RUNNING: Final = "Running"
+
+
+class RunningOptions(settings.Options):
+    """When batches are written."""
+
+    trigger = settings.String(
+        "trigger",
+        default="interval",
+        group=_RUNNING,
+        validator=settings.one_of("interval", "available_now", "once", "real_time"),
+        doc="When batches are made: interval (every trigger.interval.ms), available_now (read what the topics hold "
+        "now, then rest until a restart; once is the same). real_time is refused: Delta and files cannot do it.",
+    )
+    interval_s = settings.Long(
+        "trigger.interval.ms",
+        default=5000,
+        group=_RUNNING,
+        validator=settings.at_least(0),
+        convert=settings.seconds,
+        doc="The time from the start of one batch to that of the next, in milliseconds; 0 for as soon as there is "
+        "something. Each batch is a commit and some files: seconds, not milliseconds.",
+    )
+    flush_records = settings.Long(
+        "flush.size",
+        default=0,
+        group=_RUNNING,
+        validator=settings.at_least(0),
+        doc="With engine=worker: the sink writes after so many records, whatever trigger.interval.ms says; 0 for no "
+        "such limit.",
+    )
+    flush_bytes = settings.Long(
+        "flush.bytes",
+        default=64 << 20,
+        importance="LOW",
+        group=_RUNNING,
+        validator=settings.between(1 << 10, 1 << 30),
+        doc="With engine=worker: the sink writes when rows take so many bytes of memory, in all of a task's tables. "
+        "Consumption pauses while it cannot.",
+    )
+    checkpoint_location = settings.String(
+        "checkpoint.location",
+        default=None,
+        group=_RUNNING,
+        width="LONG",
+        doc="The folder for the connector's progress. Default: _checkpoints/<connector> in the folder of the table's "
+        "path. Required if table is a name.",
+    )

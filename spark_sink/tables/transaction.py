@@ -1,0 +1,58 @@
+"""A batch's transaction in a Delta table: Delta skips a batch whose transaction the table has."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+_CONF: Final = "spark.databricks.delta.write."
+
+
+@dataclass(frozen=True, slots=True)
+class Transaction:
+    """What identifies a batch.
+
+    Attributes:
+        app_id: names the query's transactions.
+        version: the batch's number.
+    """
+
+    app_id: str
+    version: int
+
+    @property
+    def options(self) -> dict[str, str]:
+        """For a writer of rows."""
+        return {"txnAppId": self.app_id, "txnVersion": str(self.version)}
+
+    @contextlib.contextmanager
+    def session(self, spark: Any) -> Iterator[Any]:
+        """A session for a statement, within the context: of a MERGE, Delta takes it from the session's configuration.
+
+        A streaming query has a session of its own in Spark itself; over Spark Connect it shares that of the client with
+        others, so a clone of it serves.
+        """
+        with _own_session(spark) as own:
+            conf = {f"{_CONF}txnAppId": self.app_id, f"{_CONF}txnVersion": str(self.version)}
+            for key, value in conf.items():
+                own.conf.set(key, value)
+            try:
+                yield own
+            finally:
+                for key in conf:
+                    own.conf.unset(key)
+
+
+@contextlib.contextmanager
+def _own_session(spark: Any) -> Iterator[Any]:
+    if not hasattr(type(spark), "cloneSession"):
+        yield spark
+        return
+    own = spark.cloneSession()
+    try:
+        yield own
+    finally:
+        own.client.release_session()
+        own.client.close()
