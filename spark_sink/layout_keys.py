@@ -88,8 +88,8 @@ class LayoutOptions(settings.Options):
         group=_TABLE,
         width="LONG",
         validator=distinct,
-        doc="Columns that the table is clustered by (liquid clustering), when it is created: at most four. Takes "
-        "effect when rows are compacted, see compaction.interval.ms.",
+        doc="Columns that the table is clustered by (liquid clustering): at most four. A change of them "
+        "changes a table that exists. Takes effect when rows are compacted, see compaction.interval.ms.",
     )
     column_mapping = settings.String(
         "column.mapping",
@@ -97,8 +97,8 @@ class LayoutOptions(settings.Options):
         importance="LOW",
         group=_TABLE,
         validator=settings.one_of("none", "name", "id"),
-        doc="name or id: delta.columnMapping.mode of a table that is created. Allows any character in names, and "
-        "columns to be renamed and dropped. Readers must support it.",
+        doc="name or id: the table's delta.columnMapping.mode; one that exists can get name only. Allows any character "
+        "in names, and columns to be renamed and dropped. Readers must support it.",
     )
     console_rows = settings.Int(
         "console.rows",

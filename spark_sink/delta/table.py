@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 from connect.data.record import TopicPartition
 from connect.errors import ConnectError, FencedError, RetriableError
 from spark_sink.delta.problems import is_beyond, is_missing, table_error
+from spark_sink.table_properties import Protocol
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -115,6 +116,18 @@ class Table:
     def partition_columns(self) -> list[str]:
         """What it is partitioned by."""
         return list(self._there.metadata().partition_columns)
+
+    @property
+    def properties(self) -> dict[str, str]:
+        """Those that it stores."""
+        return dict(self._there.metadata().configuration)
+
+    @property
+    def protocol(self) -> Protocol:
+        """What its readers and writers must know."""
+        found = self._there.protocol()
+        features = (*(found.reader_features or ()), *(found.writer_features or ()))
+        return Protocol(found.min_reader_version, found.min_writer_version, frozenset(features))
 
     @property
     def version(self) -> int:
@@ -239,32 +252,16 @@ class Table:
         """Commit offsets without rows. Raises as `commit`."""
         self.commit(lambda _, properties: self._empty_commit(properties), offsets)
 
-    def add_columns(self, columns: pa.Schema, partitions: Iterable[TopicPartition]) -> None:
-        """Add columns, and new fields to existing structs. Raises as `commit`.
+    def change(
+        self, write: Callable[[DeltaTable, CommitProperties], object], partitions: Iterable[TopicPartition]
+    ) -> None:
+        """Commit a change of the table itself, for the rows of partitions that come next. Raises as `commit`.
 
         Args:
-            columns: new columns, and structs with new fields.
-            partitions: whose rows need them; this task has to own them.
+            write: makes the commit.
+            partitions: this task has to own them.
         """
-        from deltalake import write_deltalake
-
-        self._commit(
-            lambda properties: write_deltalake(
-                self._there, columns.empty_table(), mode="append", schema_mode="merge", commit_properties=properties
-            ),
-            partitions,
-            {},
-        )
-        log.info("Table %s has new columns: %s.", self.uri, ", ".join(columns.names))
-
-    def allow_null(self, column: str, partitions: Iterable[TopicPartition]) -> None:
-        """Make a required column nullable. `partitions` and errors as in `add_columns`."""
-        self._commit(
-            lambda properties: self._there.alter.drop_column_not_null(column, commit_properties=properties),
-            partitions,
-            {},
-        )
-        log.info('Table %s: column "%s" is nullable from now on.', self.uri, column)
+        self._commit(lambda properties: write(self._there, properties), partitions, {})
 
     def alter_offsets(self, offsets: Mapping[TopicPartition, int | None]) -> None:
         """Set the offsets that a user asked for, and fence all tasks that still write."""

@@ -14,6 +14,7 @@ from connect.data.schema import Schema, Type
 from connect.data.tables import schema_of_table, table_schema
 from connect.data.values import Values
 from connect.errors import ConnectError, SchemaError
+from spark_sink.delta.changes import add_columns, allow_null, set_properties
 from spark_sink.delta.columns import MoreColumns, metadata_types
 from spark_sink.delta.merge import Merge, upsert
 from spark_sink.delta.modes import append, overwrite
@@ -46,6 +47,7 @@ class Writer:
         self._shape: Shape | None = None
         self._columns: pa.Schema | None = None
         self._look_again = True
+        self._has_properties = False  # those of the configuration: the table has them, or had them
         self._keys: list[str] = []  # the columns that make the key, as the table spells them
 
     # Taking.
@@ -171,6 +173,9 @@ class Writer:
             self.table.commit_offsets(offsets)
             return 0
         self._grow(shape, offsets)
+        if self._options.properties and not self._has_properties:
+            set_properties(self.table, self._options.properties, offsets)
+            self._has_properties = True
         try:
             rows, partitions = joined(parts, self.table.columns)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
@@ -239,7 +244,7 @@ class Writer:
         assert shape.schema is not None
         own = self._own(table_schema(shape.schema))
         if own:
-            self.table.add_columns(pa.schema(own), offsets)
+            add_columns(self.table, pa.schema(own), offsets)
         has = schema_of_table(self.table.columns)
         if has == shape.schema:
             return
@@ -248,11 +253,11 @@ class Writer:
         for field in shape.schema.fields:
             known = has.field(field.name)
             if known is not None and not known.schema.optional and field.schema.optional:
-                self.table.allow_null(field.name, offsets)
+                allow_null(self.table, field.name, offsets)
             if known is None or _inside(known.schema) != _inside(field.schema):
                 new.append(wanted.field(field.name))
         if new:
-            self.table.add_columns(pa.schema(new), offsets)
+            add_columns(self.table, pa.schema(new), offsets)
         self._columns = self.table.columns
         shape.found(schema_of_table(self._columns))
 

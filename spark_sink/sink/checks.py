@@ -18,6 +18,7 @@ _NO_SEQUENCE: Final = (
 )
 Problem = tuple[str, str]
 
+_DELETION_VECTORS: Final = "delta.enabledeletionvectors"
 _NO_ICEBERG: Final = (
     "iceberg is not possible: Iceberg has no jar for Spark 4.2 yet, and its newest, for 4.1, cannot be loaded there. "
     "Write format=delta."
@@ -202,6 +203,14 @@ def _without_spark(options: TableKeys) -> Iterator[Problem]:
         yield "column.mapping", "needs engine=spark: the deltalake package cannot write such tables in full."
     if options.cluster_by:
         yield "cluster.by", "needs engine=spark: the deltalake package knows no clustering. partition.by works."
+    if options.scd_type == "2" and any(
+        name.lower() == _DELETION_VECTORS and _is_true(value)
+        for name, value in options.config.prefixed(TABLE_PROPERTY).items()
+    ):
+        yield (
+            "scd.type",
+            "2 needs engine=spark for tables with deletion vectors, which the deltalake package cannot read.",
+        )
     if options.trigger in {"available_now", "once"}:
         yield "trigger", f"{options.trigger} needs engine=spark. Write trigger=interval, or leave it out."
     if options.dead_letters:

@@ -22,6 +22,11 @@ _CONFLICT: Final = re.compile(
 )
 
 
+def is_conflict(error: BaseException) -> bool:
+    """Whether another writer's commit was in the way."""
+    return _CONFLICT.search(str(error)) is not None
+
+
 def until_nobody_is_in_the_way(table: str, attempt: Callable[[bool], None]) -> None:
     """Retry a commit when another writer's came first, and once when the table has changed since it was read.
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from connect.data.evolution import AddField, MakeNullable, WidenField
 from connect.errors import ConfigError, ConnectError
 from spark_sink.layout_keys import is_path
+from spark_sink.table_properties import Protocol
 from spark_sink.table_rules import odd_name
 from spark_sink.tables.fitting import Change
 from spark_sink.tables.settings import TableSettings
@@ -28,7 +29,7 @@ _MISSING: Final = frozenset(
         "SCHEMA_NOT_FOUND",
     }
 )
-_MAPPING: Final = "delta.columnMapping.mode"
+COLUMN_MAPPING: Final = "delta.columnMapping.mode"
 #: The property that says how long VACUUM keeps files.
 RETENTION: Final = "delta.deletedFileRetentionDuration"
 
@@ -44,6 +45,21 @@ class Layout:
 
     partitions: tuple[str, ...] = ()
     clusters: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TableState:
+    """What a table is, beside its columns.
+
+    Attributes:
+        layout: of its files.
+        properties: that it stores.
+        protocol: what its readers and writers must know.
+    """
+
+    layout: Layout
+    properties: Mapping[str, str]
+    protocol: Protocol
 
 
 class Table:
@@ -74,10 +90,22 @@ class Table:
             raise
         return found
 
-    def layout(self) -> Layout:
-        """How its files are laid out. The table must exist."""
+    def state(self) -> TableState:
+        """What it is now. It must exist."""
         detail = self._spark.sql(f"DESCRIBE DETAIL {self.sql}").collect()[0].asDict()
-        return Layout(tuple(detail["partitionColumns"]), tuple(detail.get("clusteringColumns") or ()))
+        return TableState(
+            Layout(tuple(detail["partitionColumns"]), tuple(detail.get("clusteringColumns") or ())),
+            dict(detail["properties"]),
+            Protocol(detail["minReaderVersion"], detail["minWriterVersion"], frozenset(detail["tableFeatures"] or ())),
+        )
+
+    def set_properties(self, properties: Mapping[str, str]) -> None:
+        """Set properties, in one commit. Raises what Spark raises."""
+        self._run(f"ALTER TABLE {self.sql} SET TBLPROPERTIES ({_properties(list(properties.items()))})")
+
+    def cluster(self, columns: Sequence[str]) -> None:
+        """Cluster by other columns what is written from now on. Raises what Spark raises."""
+        self._run(f"ALTER TABLE {self.sql} CLUSTER BY ({_columns(columns)})")
 
     def newest_transaction(self, app_id: str) -> int | None:
         """The version of an application's newest transaction; None where there is none, or it is unknown.
@@ -106,7 +134,7 @@ class Table:
         if settings.partition_by:
             layout += f" PARTITIONED BY ({', '.join(map(quoted, settings.partition_by))})"
         if settings.cluster_by:
-            layout += f" CLUSTER BY ({_cluster_columns(settings)})"
+            layout += f" CLUSTER BY ({_columns(settings.cluster_by)})"
         if settings.properties:
             layout += f" TBLPROPERTIES ({_properties(settings.properties)})"
         try:
@@ -125,7 +153,7 @@ class Table:
         """Make changes. Raises what Spark raises: nothing of a failed change is made."""
         added = [change for change in changes if isinstance(change, AddField)]
         if any(isinstance(change, WidenField) for change in changes):
-            self._run(f"ALTER TABLE {self.sql} SET TBLPROPERTIES ('delta.enableTypeWidening' = 'true')")
+            self.set_properties({"delta.enableTypeWidening": "true"})
         for change in changes:
             if isinstance(change, WidenField):
                 self._run(f"ALTER TABLE {self.sql} ALTER COLUMN {_path(change.path)} TYPE {sql_name(change.schema)}")
@@ -152,7 +180,7 @@ class Table:
         """
         properties = {row[0]: row[1] for row in self._spark.sql(f"SHOW TBLPROPERTIES {self.sql}").collect()}
         if properties.get(RETENTION) != retention:
-            self._run(f"ALTER TABLE {self.sql} SET TBLPROPERTIES ({_properties([(RETENTION, retention)])})")
+            self.set_properties({RETENTION: retention})
         self._run(f"VACUUM {self.sql} RETAIN {hours} HOURS")
 
     def append(self, frame: Any, options: dict[str, str]) -> None:
@@ -187,7 +215,7 @@ class Table:
                 raise ConfigError(
                     key, f'"{missing[0]}" is not a column of the new table {self.name}, which has: {there}.'
                 )
-        mapped = dict(settings.properties).get(_MAPPING, "none") != "none"
+        mapped = dict(settings.properties).get(COLUMN_MAPPING, "none") != "none"
         odd = odd_name(_names(columns))
         if odd is not None and not mapped:
             raise ConfigError(
@@ -230,15 +258,15 @@ class Table:
             writer = writer.partitionBy(*settings.partition_by)
         writer.save(self.name)
         if settings.cluster_by:
-            self._run(f"ALTER TABLE {self.sql} CLUSTER BY ({_cluster_columns(settings)})")
+            self.cluster(settings.cluster_by)
 
 
 def _path(path: Sequence[str]) -> str:
     return ".".join(map(quoted, path))
 
 
-def _cluster_columns(settings: TableSettings) -> str:
-    return ", ".join(_path(column.split(".")) for column in settings.cluster_by)
+def _columns(columns: Sequence[str]) -> str:
+    return ", ".join(_path(column.split(".")) for column in columns)
 
 
 def _properties(properties: Sequence[tuple[str, str]]) -> str:

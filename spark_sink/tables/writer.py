@@ -15,6 +15,7 @@ from spark_sink.row_keys import UPSERT
 from spark_sink.table_rules import table_for
 from spark_sink.tables import dead_letters
 from spark_sink.tables.conflicts import until_nobody_is_in_the_way
+from spark_sink.tables.existing import set_clustering, set_properties
 from spark_sink.tables.files import write_files
 from spark_sink.tables.fitting import Fitted, fit, new_columns
 from spark_sink.tables.maintenance import Maintenance
@@ -54,9 +55,12 @@ class TableWriter:
     topic: str | None = None
     _known: dict[str, Known] = field(default_factory=dict, init=False, repr=False)
     _told: set[str] = field(default_factory=set, init=False, repr=False)
+    #: Tables that have the properties and the clustering of the settings, or had them.
+    _changed: set[str] = field(default_factory=set, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._maintenance = Maintenance(self.settings)
+        self._changes_tables = bool(self.settings.properties or self.settings.cluster_by)
 
     def __call__(self, df: Any, batch_id: int) -> None:
         """Write a batch.
@@ -158,6 +162,10 @@ class TableWriter:
         if columns is None:
             table.create(new_columns(incoming), self.settings)
             columns = _there(table)
+        changes = self._changes_tables and table.name not in self._changed
+        state = table.state() if changes or self.settings.mode == UPSERT else None
+        if changes and state is not None:
+            state = set_properties(table, state, self.settings)
         fitted = fit(columns, incoming, self.settings.policy)
         if fitted.changes:
             table.alter(fitted.changes)
@@ -165,10 +173,13 @@ class TableWriter:
             fitted = fit(columns, incoming, self.settings.policy)
         if not fitted.columns:
             raise ConfigError("schema.evolution.unknown.fields", f'"{table.name}" has none of the records\' fields.')
+        if changes and state is not None:
+            state = set_clustering(table, state, columns, self.settings)
+            self._changed.add(table.name)
         self._tell(table, fitted)
         if len(self._known) >= _MOST_TABLES:
             self._known.clear()
-        layout = table.layout() if self.settings.mode == UPSERT else Layout()
+        layout = Layout() if state is None else state.layout
         types = {column["name"]: column["type"] for column in columns}
         self._known[table.name] = known = Known(rows.columns, fitted, types, layout)
         return known
