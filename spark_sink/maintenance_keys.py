@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from connect import settings
+from spark_sink.column_names import distinct
 
 _CARE: Final = "Maintenance"
 
@@ -20,6 +21,25 @@ class MaintenanceOptions(settings.Options):
         convert=settings.seconds,
         doc="How often small files are joined into larger ones (OPTIMIZE), in milliseconds, after a batch; 0 never. "
         "An hour, 3600000, suits a table that nothing else maintains.",
+    )
+    zorder = settings.List(
+        "optimize.zorder.by",
+        default=[],
+        group=_CARE,
+        width="LONG",
+        validator=distinct,
+        convert=tuple[str, ...],
+        doc="Columns by whose values rows are put near each other (ZORDER BY) when files are joined, so that queries "
+        "on them read fewer files. Each time all files are written anew, of the whole table or of optimize.where.",
+    )
+    optimized = settings.String(
+        "optimize.where",
+        default=None,
+        group=_CARE,
+        width="LONG",
+        convert=lambda written: written or None,
+        doc="A condition in SQL on columns that the table is partitioned by: only files of these partitions are "
+        "joined. day >= current_date() - INTERVAL 2 DAY, for example.",
     )
     vacuum_s = settings.Long(
         "vacuum.interval.ms",

@@ -37,6 +37,10 @@ def odd_name(names: Iterable[str]) -> str | None:
     return next((name for name in names if not name or _ODD_CHARACTERS & set(name)), None)
 
 
+#: Fewer hours than this, and VACUUM may delete files that somebody is still writing.
+SAFE_HOURS: Final = 168
+
+
 class Schedule:
     """When each table was maintained. The first time is one interval after the first rows.
 

@@ -9,9 +9,15 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from spark_sink.table_rules import Schedule
+from spark_sink.delta.partitions import chosen
+from spark_sink.maintenance_keys import MaintenanceOptions
+from spark_sink.table_rules import SAFE_HOURS, Schedule
+
+if TYPE_CHECKING:
+    from deltalake import DeltaTable
 
 log = logging.getLogger(__name__)
 
@@ -21,23 +27,26 @@ class Maintenance:
 
     Args:
         storage: options of the tables' storage.
-        compaction_s, vacuum_s: the interval in seconds; 0 for never.
-        retention_hours: vacuum keeps the files that versions of these last hours need.
+        options: what is done, and how often.
     """
 
-    def __init__(self, storage: Mapping[str, str], compaction_s: float, vacuum_s: float, retention_hours: int) -> None:
+    def __init__(self, storage: Mapping[str, str], options: MaintenanceOptions) -> None:
         self._storage = dict(storage)
-        self._retention_hours = retention_hours
+        self._options = options
         self._works = {"compact": self._compact, "vacuum": self._vacuum}
-        self._schedule = Schedule({"compact": compaction_s, "vacuum": vacuum_s})
+        self._schedule = Schedule({"compact": options.compaction_s, "vacuum": options.vacuum_s})
         self._thread: threading.Thread | None = None
 
     def after_commit(self, uri: str) -> None:
-        """Start what is due for a table, after rows were written to it. Returns at once."""
+        """Start what is due for a table, after rows were written to it. Returns at once, but with an unsafe vacuum."""
         due = self._schedule.due(uri)
         if not due or (self._thread is not None and self._thread.is_alive()):
             return
         self._schedule.done(uri, due)
+        if "vacuum" in due and self._options.retention_hours < SAFE_HOURS:
+            # It could delete files that the next commit is about to name.
+            self._work(uri, due)
+            return
         self._thread = threading.Thread(target=self._work, args=(uri, due), name="table-care", daemon=True)
         self._thread.start()
 
@@ -54,30 +63,35 @@ class Maintenance:
                 log.warning("Maintenance of table %s failed this time: %s", uri, str(error).partition("\n")[0])
 
     def _compact(self, uri: str) -> None:
-        from deltalake import DeltaTable
-
         began = time.monotonic()
-        done = DeltaTable(uri, storage_options=self._storage or None).optimize.compact()
-        if done["numFilesRemoved"]:
-            log.info(
-                "Table %s: compacted %d files into %d in %.1f s.",
-                uri,
-                done["numFilesRemoved"],
-                done["numFilesAdded"],
-                time.monotonic() - began,
-            )
+        table = self._opened(uri)
+        if (where := self._options.optimized) is None:
+            parts: Sequence[list[tuple[str, str, Any]] | None] = [None]
+        else:
+            parts = chosen(table, where)
+        zorder = _spelled(self._options.zorder, table)
+        removed = added = 0
+        for part in parts:
+            optimize = table.optimize
+            done = optimize.z_order(zorder, partition_filters=part) if zorder else optimize.compact(part)
+            removed, added = removed + done["numFilesRemoved"], added + done["numFilesAdded"]
+        if removed:
+            seconds = time.monotonic() - began
+            log.info("Table %s: compacted %d files into %d in %.1f s.", uri, removed, added, seconds)
 
     def _vacuum(self, uri: str) -> None:
+        hours = self._options.retention_hours
+        files = self._opened(uri).vacuum(hours, dry_run=False, enforce_retention_duration=hours >= SAFE_HOURS)
+        if files:
+            log.info("Table %s: deleted %d files that no version of the last %d hours needs.", uri, len(files), hours)
+
+    def _opened(self, uri: str) -> DeltaTable:
         from deltalake import DeltaTable
 
-        table = DeltaTable(uri, storage_options=self._storage or None)
-        files = table.vacuum(
-            self._retention_hours, dry_run=False, enforce_retention_duration=self._retention_hours >= 168
-        )
-        if files:
-            log.info(
-                "Table %s: deleted %d files that no version of the last %d hours needs.",
-                uri,
-                len(files),
-                self._retention_hours,
-            )
+        return DeltaTable(uri, storage_options=self._storage or None)
+
+
+def _spelled(names: Sequence[str], table: DeltaTable) -> list[str]:
+    """Names of columns as the table spells them."""
+    known = {field.name.casefold(): field.name for field in table.schema().fields}
+    return [known.get(name.casefold(), name) for name in names]

@@ -64,9 +64,7 @@ class DeltaSinkTask(SinkTask):
         self._rest_until = 0.0  # from writing
         self._maintenance: Maintenance | None = None
         if self.context.task_id == 0 and (options.compaction_s or options.vacuum_s):
-            self._maintenance = Maintenance(
-                options.storage, options.compaction_s, options.vacuum_s, options.retention_hours
-            )
+            self._maintenance = Maintenance(options.storage, options)
 
     def open(self, partitions: Sequence[TopicPartition]) -> Offsets | None:
         for writer in self._writers.values():

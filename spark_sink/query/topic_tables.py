@@ -20,6 +20,7 @@ from spark_sink.reading.part import Part, begins_and_ends
 from spark_sink.reading.plan import ReadPlan, changed_at
 from spark_sink.reading.sample import MORE_ROWS, Sample, Sampler
 from spark_sink.tables import TableSettings, TableWriter
+from spark_sink.tables.sessions import clone
 
 log = logging.getLogger("connect.spark")
 
@@ -163,10 +164,8 @@ class TopicTables:
 
 
 def _cloned(spark: Any) -> Any:
-    """A session that starts with the settings of another. Over Spark Connect the same one.
+    """A session for a lane. Over Spark Connect the same one.
 
     There each would be another connection, and code that takes its settings from the session clones it itself.
     """
-    if hasattr(type(spark), "cloneSession"):
-        return spark
-    return type(spark)(spark._sc, spark._jsparkSession.cloneSession())  # PySpark itself has only empty ones
+    return spark if hasattr(type(spark), "cloneSession") else clone(spark)

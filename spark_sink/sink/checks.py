@@ -10,6 +10,7 @@ from connect.errors import ConfigError
 from spark_sink.layout_keys import CONSOLE, DELTA, FIELD, ICEBERG, TABLE_PROPERTY, TOPIC, is_path
 from spark_sink.merge_keys import NONE, SOFT
 from spark_sink.row_keys import APPEND, METADATA, OVERWRITE, UPSERT
+from spark_sink.table_rules import SAFE_HOURS
 from spark_sink.table_settings import TableKeys, checkpoint_location
 
 _NO_SEQUENCE: Final = (
@@ -169,8 +170,19 @@ def _care(options: TableKeys) -> Iterator[Problem]:
     for key, seconds in (("compaction.interval.ms", options.compaction_s), ("vacuum.interval.ms", options.vacuum_s)):
         if seconds and options.format != DELTA:
             yield key, f"needs format=delta: files of format={options.format} are never touched again. Write 0."
+    if options.zorder and options.cluster_by:
+        yield "optimize.zorder.by", "excludes cluster.by, which orders a table's rows as well. Leave one of them out."
+    if options.optimized and options.cluster_by:
+        yield "optimize.where", "excludes cluster.by: it chooses partitions, and a clustered table has none."
+    if not options.compaction_s:
+        for key, value in (("optimize.zorder.by", options.zorder), ("optimize.where", options.optimized)):
+            if value:
+                yield key, "has no effect without compaction.interval.ms. Write compaction.interval.ms=3600000 as well."
+    partitions = {name.lower() for name in options.partition_by}
+    if both := next((name for name in options.zorder if name.lower() in partitions), None):
+        yield "optimize.zorder.by", f'"{both}" is of partition.by: the rows of a file have one value of it anyway.'
     unchecked = str(options.config.raw.get("spark.databricks.delta.retentionDurationCheck.enabled", "")).strip().lower()
-    if options.vacuum_s and options.retention_hours < 168 and unchecked != "false":
+    if options.vacuum_s and options.retention_hours < SAFE_HOURS and unchecked != "false":
         yield "vacuum.retention.hours", _SHORT_RETENTION
 
 

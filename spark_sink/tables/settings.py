@@ -45,6 +45,8 @@ class TableSettings:
         policy: how tables may be changed.
         dead_letters: the table of records that cannot be written; None for none.
         compaction_s, vacuum_s: the intervals, in seconds; 0 never.
+        zorder: the columns by which rows are put near each other when files are joined; empty for none.
+        optimized: the condition of the partitions whose files are joined; None for all.
         vacuum_hours: how long files are kept.
         console_rows: that are printed of a batch.
     """
@@ -72,6 +74,8 @@ class TableSettings:
     dead_letters: str | None = None
     compaction_s: float = 0.0
     vacuum_s: float = 0.0
+    zorder: tuple[str, ...] = ()
+    optimized: str | None = None
     vacuum_hours: int = 168
     console_rows: int = 20
 
@@ -115,6 +119,8 @@ class TableSettings:
             dead_letters=_absolute(options.dead_letters) if options.dead_letters else None,
             compaction_s=options.compaction_s,
             vacuum_s=options.vacuum_s,
+            zorder=options.zorder,
+            optimized=options.optimized,
             vacuum_hours=options.retention_hours,
             console_rows=options.console_rows,
         )

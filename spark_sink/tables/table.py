@@ -167,9 +167,16 @@ class Table:
             self._run(f"ALTER TABLE {self.sql} ADD COLUMNS ({inner})")
             log.info("Added %s to %s.", ", ".join(".".join(change.path) for change in added), self.name)
 
-    def optimize(self) -> None:
-        """Join small files into larger ones."""
-        self._run(f"OPTIMIZE {self.sql}")
+    def optimize(self, where: str | None = None, zorder: Sequence[str] = ()) -> None:
+        """Join small files into larger ones.
+
+        Args:
+            where: a condition for partitions: of the others no file is joined.
+            zorder: columns by whose values rows are put near each other; then all files are written anew.
+        """
+        which = f" WHERE {where}" if where else ""
+        order = f" ZORDER BY ({_columns(zorder)})" if zorder else ""
+        self._run(f"OPTIMIZE {self.sql}{which}{order}")
 
     def vacuum(self, hours: int, retention: str) -> None:
         """Delete files that were not needed for this many hours.

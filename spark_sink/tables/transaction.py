@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from spark_sink.tables.sessions import own_session
+
 _CONF: Final = "spark.databricks.delta.write."
 
 
@@ -34,7 +36,7 @@ class Transaction:
         A streaming query has a session of its own in Spark itself; over Spark Connect it shares that of the client with
         others, so a clone of it serves.
         """
-        with _own_session(spark) as own:
+        with own_session(spark) as own:
             conf = {f"{_CONF}txnAppId": self.app_id, f"{_CONF}txnVersion": str(self.version)}
             for key, value in conf.items():
                 own.conf.set(key, value)
@@ -43,16 +45,3 @@ class Transaction:
             finally:
                 for key in conf:
                     own.conf.unset(key)
-
-
-@contextlib.contextmanager
-def _own_session(spark: Any) -> Iterator[Any]:
-    if not hasattr(type(spark), "cloneSession"):
-        yield spark
-        return
-    own = spark.cloneSession()
-    try:
-        yield own
-    finally:
-        own.client.release_session()
-        own.client.close()

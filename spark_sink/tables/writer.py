@@ -47,6 +47,7 @@ class TableWriter:
         connector: its name.
         app_id: names this query's transactions: another one for each checkpoint, or batches would be skipped.
         topic: the value of `_topic` in all rows, if known; then the tables of a batch need not be looked for.
+        maintenance: of the tables, see there.
     """
 
     settings: TableSettings
@@ -59,7 +60,7 @@ class TableWriter:
     _changed: set[str] = field(default_factory=set, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self._maintenance = Maintenance(self.settings)
+        self.maintenance = Maintenance(self.settings)
         self._changes_tables = bool(self.settings.properties or self.settings.cluster_by)
 
     def __call__(self, df: Any, batch_id: int) -> None:
@@ -121,7 +122,7 @@ class TableWriter:
             TableBatch(frame, rows, known, self.settings).write(table, Transaction(self.app_id, batch_id))
 
         until_nobody_is_in_the_way(table.name, attempt)
-        self._maintenance.after_batch(df.sparkSession, table)
+        self.maintenance.after_batch(df.sparkSession, table.name)
 
     # Which tables there are rows of, and how they are written there.
 

@@ -35,6 +35,7 @@ def test_a_table_is_compacted_and_vacuumed_after_batches(tables: Any, spark: Any
     try:
         for number in range(3):
             writer(one(tables, number, "x"), number)
+            writer.maintenance.join(60)
     finally:
         spark.conf.unset("spark.databricks.delta.retentionDurationCheck.enabled")
     assert {"OPTIMIZE", "VACUUM START", "VACUUM END"} <= set(tables.operations())
@@ -56,13 +57,54 @@ def test_nothing_is_done_before_it_is_due(tables: Any) -> None:
 def test_a_compaction_that_fails_costs_no_batch(
     tables: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(Table, "optimize", lambda self: self._run(f"OPTIMIZE {self.sql} WHERE none = 1"))
+    monkeypatch.setattr(Table, "optimize", lambda self, *how: self._run(f"OPTIMIZE {self.sql} WHERE none = 1"))
     writer = tables.writer(**{"compaction.interval.ms": "1"})
     with caplog.at_level(logging.WARNING, "spark_sink.tables.maintenance"):
         for number in range(3):
             writer(one(tables, number, "x"), number)
+            writer.maintenance.join(60)
     assert "could not be compacted and is left as it is: " in caplog.text
     assert len(tables.read()) == 3
+
+
+@pytest.mark.slow
+def test_no_batch_waits_for_a_compaction(tables: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    gate, began = threading.Event(), threading.Event()
+    real: Any = Table.optimize
+
+    def late(self: Table, *how: Any) -> None:
+        began.set()
+        assert gate.wait(60)
+        real(self, *how)
+
+    monkeypatch.setattr(Table, "optimize", late)
+    writer = tables.writer(**{"compaction.interval.ms": "1"})
+    for number in range(2):
+        writer(one(tables, number, "x"), number)
+    assert began.wait(60)
+    assert not gate.is_set()
+    writer(one(tables, 2, "x"), 2)
+    writer(one(tables, 3, "x"), 3)
+    gate.set()
+    writer.maintenance.join(60)
+    assert tables.operations() == ["CREATE TABLE", *["WRITE"] * 4, "OPTIMIZE"]
+    assert tables.commits()[-1]["operationMetrics"]["numRemovedFiles"] == "4"
+
+
+def test_rows_are_ordered_within_the_partitions_of_a_condition(tables: Any) -> None:
+    keys = {"partition.by": "text", "optimize.where": "text >= 'b'", "optimize.zorder.by": "ID"}
+    writer = tables.writer(**{"compaction.interval.ms": "1"}, **keys)
+    batches = [[(1, "a"), (9, "b")], [(2, "a"), (8, "b")]]
+    for number, rows in enumerate(batches):
+        writer(tables.batch(VALUE, [{"value": {"id": id_, "text": text}} for id_, text in rows]), number)
+        writer.maintenance.join(60)
+    assert tables.operations() == ["CREATE TABLE", "WRITE", "WRITE", "OPTIMIZE"]
+    assert "text >= b" in tables.commits()[-1]["operationParameters"]["predicate"]
+    assert "ID" in tables.commits()[-1]["operationParameters"]["zOrderBy"]
+    assert {f"text={name}": len(list((Path(tables.path()) / f"text={name}").glob("*.parquet"))) for name in "ab"} == {
+        "text=a": 2,
+        "text=b": 3,
+    }
 
 
 @pytest.mark.slow

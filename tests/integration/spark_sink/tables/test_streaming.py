@@ -190,8 +190,10 @@ def test_over_spark_connect_tables_are_made_changed_and_looked_after(remote: Any
     writer = remote.writer(**keys)
     Path(remote.path()).mkdir()
     writer(remote.batch(VALUE, [_record(1, "a", 0)]), 0)
+    writer.maintenance.join(60)
     more = {**VALUE, "more": pa.list_(pa.struct([("x", pa.int32())]))}
     writer(remote.batch(more, [{"value": {"id": 2, "text": "b", "more": [{"x": 1}]}}]), 1)
+    writer.maintenance.join(60)
     misfit = {"id": pa.string(), "text": pa.string()}
     for _ in range(2):
         writer(remote.batch(misfit, [{"value": {"id": "x", "text": "c"}}, {"value": {"id": None, "text": "d"}}]), 2)

@@ -15,6 +15,8 @@ from connect.testing import SinkRun
 from spark_sink.delta.maintenance import Maintenance
 from spark_sink.delta.problems import table_error
 from spark_sink.sink.connector import SparkSinkConnector
+from spark_sink.table_settings import TableOptions
+from tests.support.waiting import until
 
 Run = Callable[..., SinkRun]
 Rows = Callable[..., list[dict[str, Any]]]
@@ -198,8 +200,9 @@ def test_files_are_joined_and_deleted_on_schedule(run: Run, lake: Path, rows: Ro
 
 def test_care_that_fails_harms_nobody(lake: Path, caplog: pytest.LogCaptureFixture) -> None:
     write_deltalake(lake / "orders", pa.table({"id": [1]}))
-    care = Maintenance({}, 1e-9, 0, 168)
+    care = Maintenance({}, TableOptions.parse({"compaction.interval.ms": "1"}))
     care.after_commit(str(lake / "orders"))
+    until(lambda: care._schedule.due(str(lake / "orders")))
     (lake / "orders" / "_delta_log" / f"{0:020d}.json").write_text("broken")
     care.after_commit(str(lake / "orders"))
     care.join(30)
