@@ -13,10 +13,10 @@ from connect.data.struct_columns import FieldColumn, StructColumns
 from connect.data.values import GroupedValues, Values
 from connect.errors import ConfigError
 from spark_sink.row_keys import UPSERT
+from spark_sink.rows.shape import VALUE
 from spark_sink.table_settings import TableOptions
 
-#: The columns of values and keys that are not structs.
-VALUE: Final = "value"
+#: The column of keys that are not structs.
 KEY: Final = "key"
 
 _NO_KEY: Final = "mode=upsert needs a key, and the record's is null."

@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 
 from connect.errors import ConnectError
 from spark_sink.delta.modes import Offsets, quoted
-from spark_sink.delta.newest import Batch
 from spark_sink.delta.table import Table
 from spark_sink.merge_rules import is_not_older, missing_sequence
+from spark_sink.rows.newest import Batch
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from connect.data.batch import SinkBatch
-from connect.data.values import Values
 from spark_sink.delta.problems import is_missing, table_error
 from spark_sink.layout_keys import FIELD, TOPIC
+from spark_sink.rows.fields import MISSING, texts_at
 from spark_sink.table_rules import NO_PART_OF_A_NAME, PART_OF_A_NAME, is_one_table, table_for
 
 _NAME: Final = re.compile(PART_OF_A_NAME)
@@ -32,7 +32,7 @@ def by_table(
     names: Sequence[Any] = [""] * len(batch)
     if FIELD in template:
         assert field is not None
-        names = _texts_at(batch.values, field.split("."))
+        names = texts_at(batch.values, field.split("."))
     found: dict[str, list[int]] = {}
     problems: dict[int, str] = {}
     tables: dict[tuple[str, str], str] = {}
@@ -43,7 +43,7 @@ def by_table(
         if TOPIC in template and not _NAME.fullmatch(topic):
             problems[row] = f"its topic {NO_PART_OF_A_NAME}"
             continue
-        if name is _MISSING or (FIELD in template and not _NAME.fullmatch(name)):
+        if name is MISSING or (FIELD in template and not _NAME.fullmatch(name)):
             problems[row] = f'its field "{field}" says which table it goes to, and holds no name of one.'
             continue
         table = tables.get(key) or tables.setdefault(key, table_for(template, topic, name))
@@ -69,38 +69,6 @@ def tables_of(template: str, storage: Mapping[str, str]) -> list[str]:
             if re.fullmatch(pattern, name) and not name.startswith("_")
         ]
     return found
-
-
-class _Missing:
-    pass
-
-
-_MISSING: Final = _Missing()
-
-
-def _texts_at(values: Values, path: Sequence[str]) -> list[Any]:
-    """The field of each struct as text; `_MISSING` where it is missing, None for a record without a value."""
-    texts: list[Any] = [None] * len(values)
-    for rows, group in values.groups():
-        held = group.struct_columns
-        if held is not None and held.struct.field(path[0]) is not None:
-            items, rest = held.field(path[0]).items, path[1:]
-        else:
-            items, rest = [item if item is not None else _NULL for item in group.to_list()], path
-        for row, item in zip(rows, items, strict=True):
-            texts[row] = None if item is _NULL else _text_at(item, rest)
-    return texts
-
-
-_NULL: Final = _Missing()
-
-
-def _text_at(item: Any, path: Sequence[str]) -> Any:
-    for name in path:
-        item = item.get(name) if isinstance(item, dict) else None
-    if isinstance(item, bool):
-        return str(item).lower()
-    return str(item) if isinstance(item, str | int) else _MISSING
 
 
 def _folders(parent: str, storage: Mapping[str, str]) -> list[str]:

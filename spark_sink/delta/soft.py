@@ -9,9 +9,9 @@ import pyarrow.compute as pc
 
 from spark_sink.delta.merge import Merge, free_name, started
 from spark_sink.delta.modes import Offsets, quoted
-from spark_sink.delta.newest import Batch, KeyChanges
 from spark_sink.delta.table import Table
 from spark_sink.merge_rules import SoftMarks, SoftMerge
+from spark_sink.rows.newest import Batch, KeyChanges
 
 _EPOCH_MS = 0
 _MARKS = ("has_row", "has_order", "is_dead", "dies", "died_at", "dies_at")

@@ -20,8 +20,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from connect.data.record import TopicPartition
-from connect.errors import ConnectError, FencedError, RetriableError
+from connect.errors import ConnectError, RetriableError
 from spark_sink.delta.problems import is_beyond, is_missing, table_error
+from spark_sink.rows.claims import Claims
 from spark_sink.table_properties import Protocol
 
 if TYPE_CHECKING:
@@ -62,8 +63,7 @@ class Table:
         self._storage = dict(storage)
         self._table: DeltaTable | None = None
         self._seen: tuple[int, pa.Schema] | None = None  # its columns as they are in a version
-        self._claims: dict[TopicPartition, int] = {}  # in the table
-        self._planned: dict[TopicPartition, int] = {}  # to be there with the next commit
+        self._claims = Claims(uri, connector, self._owner)
 
     # Reading.
 
@@ -199,7 +199,7 @@ class Table:
         conflict: Conflict | None = None
         for _ in range(TRIES):
             self.look()
-            self._planned = {partition: self._owner(partition) + 1 for partition in partitions}
+            self._claims.plan(partitions)
             try:
                 self._commit(self._empty_commit, partitions, {})
             except Conflict as error:
@@ -210,29 +210,18 @@ class Table:
 
     def expect_nobody(self, partitions: Iterable[TopicPartition]) -> None:
         """Note partitions to take over in a table that does not exist yet: whoever writes first will own them."""
-        self._claims.update(dict.fromkeys(partitions, 0))
+        self._claims.expect_nobody(partitions)
 
     def forget(self, partitions: Iterable[TopicPartition]) -> None:
         """Forget partitions that this task no longer owns."""
-        for partition in partitions:
-            self._claims.pop(partition, None)
+        self._claims.forget(partitions)
 
     def check_owned(self, partitions: Iterable[TopicPartition]) -> None:
         """Raise FencedError if another task has taken over one of these partitions since this one did.
 
         Partitions not yet taken over in this table are taken over by the next commit.
         """
-        self._planned = {}
-        for partition in partitions:
-            seen, mine = self._owner(partition), self._claims.get(partition)
-            if not mine:
-                self._planned[partition] = seen + 1
-            if mine is not None and seen > mine:
-                raise FencedError(
-                    f"Table {self.uri}: {partition} was taken over by another task of a connector called "
-                    f"{self._connector}. This one writes nothing more. If two clusters have a connector of this name, "
-                    "give one of them another name."
-                )
+        self._claims.check(partitions)
 
     def commit(
         self, write: Callable[[DeltaTable, CommitProperties], object], offsets: Mapping[TopicPartition, int]
@@ -311,7 +300,7 @@ class Table:
         from deltalake import CommitProperties, Transaction
         from deltalake.exceptions import CommitFailedError
 
-        owners = {partition: self._planned.get(partition, self._claims.get(partition, 0)) for partition in partitions}
+        owners = self._claims.numbers(partitions)
         properties = CommitProperties(
             app_transactions=[
                 *(Transaction(self._owner_id(partition), number) for partition, number in owners.items()),
@@ -328,7 +317,7 @@ class Table:
             raise Conflict(str(error).partition("\n")[0]) from error
         except Exception as error:
             raise table_error(error, self.uri, "be written") from error
-        self._claims.update(owners)
+        self._claims.made(owners)
 
     def _empty_commit(self, properties: CommitProperties) -> None:
         table = self._there

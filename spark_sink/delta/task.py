@@ -12,26 +12,26 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from connect import ConnectError, Offsets, RetriableError, SinkBatch, SinkTask, TopicPartition
+from connect import ConnectError, Offsets, SinkBatch, SinkTask, TopicPartition
 from connect.data.evolution import Mismatch
-from connect.errors import SchemaError
 from spark_sink.cdc import ChangeEvents, deletions
 from spark_sink.delta.routing import by_table, tables_of
 from spark_sink.delta.table import Table
+from spark_sink.rows.pace import Pace
+from spark_sink.rows.unfit import report
 from spark_sink.table_rules import is_one_table
 from spark_sink.table_settings import TableOptions
 
 if TYPE_CHECKING:
     from spark_sink.delta.maintenance import Maintenance
-    from spark_sink.delta.waiting import Part
     from spark_sink.delta.writer import Writer
+    from spark_sink.rows.waiting import Part, Waiting
 
 log = logging.getLogger(__name__)
 
-_REFUSED_MS: Final = 1000
 _CARE_S: Final = 1.0
-#: A commit costs as much for one row as for thousands: after it rows wait at least so many times as long as it took.
-_REST: Final = 4.0
+#: What to do when a record does not fit.
+_HINT: Final = "Allow more with schema.evolution, or quarantine such records."
 
 
 class DeltaSinkTask(SinkTask):
@@ -60,8 +60,7 @@ class DeltaSinkTask(SinkTask):
         self._options = options = TableOptions.parse(config)
         self._events = ChangeEvents.of(config)
         self._writers: dict[str, Writer] = {}
-        self._since: float | None = None  # when the first of the rows came that wait
-        self._rest_until = 0.0  # from writing
+        self._pace = Pace(self.context, options.interval_s, options.flush_bytes, options.flush_records)
         self._maintenance: Maintenance | None = None
         if self.context.task_id == 0 and (options.compaction_s or options.vacuum_s):
             self._maintenance = Maintenance(options.storage, options)
@@ -84,9 +83,9 @@ class DeltaSinkTask(SinkTask):
 
     def put(self, batch: SinkBatch) -> None:
         if len(batch):
-            self._refuse_when_full()
+            self._pace.refuse_when_full(self._waiting)
             self._take(batch)
-        self._ask_for_commit()
+        self._pace.ask_for_commit(self._waiting)
 
     def pre_commit(self, offsets: Offsets) -> Offsets:
         start = time.monotonic()
@@ -98,8 +97,7 @@ class DeltaSinkTask(SinkTask):
                 self._tell(uri, written, time.monotonic() - began)
             if waiting and self._maintenance is not None:
                 self._maintenance.after_commit(uri)
-        self._since, now = None, time.monotonic()
-        self._rest_until = now + (now - start) * _REST
+        self._pace.wrote(start)
         return offsets
 
     def close(self, partitions: Sequence[TopicPartition]) -> None:
@@ -132,20 +130,9 @@ class DeltaSinkTask(SinkTask):
             self._report(batch, sorted(unfit, key=lambda mismatch: mismatch.row))
         for writer, part in prepared:
             writer.waiting.add(part)
-        if self._since is None and self._records:
-            self._since = time.monotonic()
 
     def _report(self, batch: SinkBatch, unfit: Sequence[Mismatch]) -> None:
-        records, reporter = batch.records(), self.context.errant_records
-        for mismatch in unfit:
-            record = records[mismatch.row]
-            error = SchemaError(f"The record does not fit the table: {mismatch.reason}")
-            if self._options.policy.mismatch == "fail" or reporter is None:
-                raise SchemaError(
-                    f"Topic {record.original_topic}, partition {record.original_partition}, offset "
-                    f"{record.original_offset}: {error} Allow more with schema.evolution, or quarantine such records."
-                ) from error
-            reporter.report(record, error)
+        report(self.context, batch, unfit, fails=self._options.policy.mismatch == "fail", hint=_HINT)
 
     def _writer(self, uri: str) -> Writer:
         from spark_sink.delta.writer import Writer
@@ -154,37 +141,9 @@ class DeltaSinkTask(SinkTask):
             self._writers[uri] = Writer(Table(uri, self.context.connector, self._options.storage), self._options)
         return self._writers[uri]
 
-    # When to write.
-
     @property
-    def _records(self) -> int:
-        return sum(writer.waiting.records for writer in self._writers.values())
-
-    @property
-    def _bytes(self) -> int:
-        return sum(writer.waiting.bytes for writer in self._writers.values())
-
-    def _is_full(self) -> bool:
-        most = self._options.flush_records
-        return self._bytes >= self._options.flush_bytes or (most > 0 and self._records >= most)
-
-    def _refuse_when_full(self) -> None:
-        """A requested commit did not come, or failed: accept no more records until it is done (P7)."""
-        if self._is_full():
-            self.context.request_commit()
-            self.context.timeout(_REFUSED_MS)
-            raise RetriableError(
-                f"{self._records} rows ({self._bytes} bytes) wait to be written; no more are accepted until then."
-            )
-
-    def _ask_for_commit(self) -> None:
-        if self._since is None:
-            return
-        left = max(self._since + self._options.interval_s, self._rest_until) - time.monotonic()
-        if left <= 0 or self._is_full():
-            self.context.request_commit()
-        else:
-            self.context.timeout(int(left * 1000) + 1)
+    def _waiting(self) -> list[Waiting]:
+        return [writer.waiting for writer in self._writers.values()]
 
     def _tell(self, uri: str, rows: int, seconds: float) -> None:
         metrics = self.context.metrics

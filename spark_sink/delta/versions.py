@@ -15,9 +15,9 @@ import pyarrow.dataset as ds
 
 from spark_sink.delta.merge import Merge, free_name, started
 from spark_sink.delta.modes import Offsets, quoted
-from spark_sink.delta.newest import Batch
 from spark_sink.delta.table import Table
 from spark_sink.merge_keys import Ends
+from spark_sink.rows.newest import Batch
 
 _AT, _OLD_TO, _KIND, _ROW = "\0at", "\0to", "\0kind", "\0row"
 #: Kinds of events. At the same place in a key's history the largest counts.

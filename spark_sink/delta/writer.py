@@ -10,23 +10,24 @@ import pyarrow.compute as pc
 from connect.data.batch import SinkBatch
 from connect.data.evolution import Mismatch
 from connect.data.record import TopicPartition
-from connect.data.schema import Schema, Type
+from connect.data.schema import Schema
 from connect.data.tables import schema_of_table, table_schema
-from connect.data.values import Values
 from connect.errors import ConnectError, SchemaError
 from spark_sink.delta.changes import add_columns, allow_null, set_properties
 from spark_sink.delta.columns import MoreColumns, metadata_types
+from spark_sink.delta.limits import DeltaFormat
 from spark_sink.delta.merge import Merge, upsert
 from spark_sink.delta.modes import append, overwrite
 from spark_sink.delta.own_columns import own_columns
-from spark_sink.delta.shape import Shape
 from spark_sink.delta.soft import soft_upsert
 from spark_sink.delta.table import TRIES, Conflict, Table, given_up
 from spark_sink.delta.versions import merge_versions
-from spark_sink.delta.waiting import Part, Waiting, joined
 from spark_sink.merge_keys import SOFT
 from spark_sink.merge_rules import missing_sequence
 from spark_sink.row_keys import OVERWRITE, UPSERT
+from spark_sink.rows.pending import new_offsets, pending
+from spark_sink.rows.shape import Shape, declared
+from spark_sink.rows.waiting import Part, Waiting, joined
 from spark_sink.table_rules import is_one_table
 from spark_sink.table_settings import TableOptions
 
@@ -156,19 +157,11 @@ class Writer:
             if not self.waiting.records:
                 return 0
             self._create(shape)
-        spans = self.waiting.spans()
-        offsets = {partition: max(last + 1, positions.get(partition, 0)) for partition, (_, last) in spans.items()}
-        if one_table:
-            offsets = {**positions, **offsets}
+        offsets = new_offsets(self.waiting, positions, all_of_them=one_table)
         self.table.check_owned(offsets)
-        done = {partition: known for partition in offsets if (known := self.table.offset(partition)) is not None}
-        offsets = {partition: offset for partition, offset in offsets.items() if offset > done.get(partition, -1)}
+        offsets, parts = pending(self.waiting, offsets, self.table.offset)
         if not offsets:
             return 0
-        behind = {
-            partition: done[partition] for partition, (first, _) in spans.items() if first < done.get(partition, 0)
-        }
-        parts = self.waiting.from_offsets(behind)
         if not parts:
             self.table.commit_offsets(offsets)
             return 0
@@ -207,7 +200,7 @@ class Writer:
             self.table.look()
             self._look_again = False
         if self._shape is None:
-            self._shape = Shape(self._options.policy, None, metadata_types(self._options))
+            self._shape = Shape(DeltaFormat(), self._options.policy, None, metadata_types(self._options))
             if not self.table.exists and not self._options.auto_create:
                 self._look_again = True
                 raise ConnectError(
@@ -260,18 +253,6 @@ class Writer:
             add_columns(self.table, pa.schema(new), offsets)
         self._columns = self.table.columns
         shape.found(schema_of_table(self._columns))
-
-
-def declared(values: Values) -> frozenset[str] | None:
-    """The fields of all schemas; None if a value has no schema."""
-    found: set[str] = set()
-    for _, group in values.groups():
-        own = group.schemas[0] if len(group) else None
-        if own is not None and own.type is Type.STRUCT:
-            found.update(field.name for field in own.fields)
-        elif any(item is not None for item in group.to_list()):
-            return None
-    return frozenset(found)
 
 
 def _inside(schema: Schema) -> Schema:

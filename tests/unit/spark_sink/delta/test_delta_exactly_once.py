@@ -358,12 +358,12 @@ class TestWhenItWrites:
         orders = run(trigger__interval__ms="0")
         orders.put({"id": 0})
         task: Any = orders.task
-        assert task._rest_until > 0
-        task._rest_until = float(1 << 40)  # the last commit took forever
+        assert task._pace.rest_until > 0
+        task._pace.rest_until = float(1 << 40)  # the last commit took forever
         orders.put({"id": 1})
         orders.put_nothing()
         assert ids(rows()) == [0]
-        task._rest_until = 0.0
+        task._pace.rest_until = 0.0
         orders.put_nothing()
         assert ids(rows()) == [0, 1]
 

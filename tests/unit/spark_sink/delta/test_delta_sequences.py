@@ -11,7 +11,7 @@ from deltalake import DeltaTable
 from connect import ConnectError, Schema, SinkRecord
 from connect.data.schema import INT64, STRING
 from connect.testing import SinkRun
-from spark_sink.delta.newest import Batch
+from spark_sink.rows.newest import Batch
 
 Run = Callable[..., SinkRun]
 Rows = Callable[..., list[dict[str, Any]]]

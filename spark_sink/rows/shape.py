@@ -1,4 +1,4 @@
-"""The columns of one table, and how they grow so that records fit: what the user allows and what deltalake can change.
+"""The columns of one table, and how they grow so that records fit: what the user allows and what the format can change.
 
 Rows are made strictly (`connect.data.tables`). Only for values that do not fit does it find out what they would need. A
 record that needs what is not allowed is unfit, and an unfit record changes nothing.
@@ -11,22 +11,22 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import is_
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from connect.data import widening
 from connect.data.evolution import AddField, Change, Evolution, MakeNullable, Mismatch, Path, WidenField
 from connect.data.evolution_policy import ADD, NULLABLE, EvolutionPolicy
 from connect.data.schema import Schema, Type
 from connect.data.struct_columns import StructColumns
 from connect.data.values import GroupedValues, Values
 from connect.errors import SchemaError
-from spark_sink.delta.columns import VALUE
-from spark_sink.table_rules import odd_name
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 log = logging.getLogger(__name__)
+
+#: The column of values that are not structs.
+VALUE: Final = "value"
 
 _PLANNED: Final = EvolutionPolicy(frozenset({ADD, NULLABLE}), mismatch="quarantine")
 
@@ -46,18 +46,40 @@ class Fit:
     mismatches: Sequence[Mismatch]
 
 
+class Format(Protocol):
+    """What a table format makes of schemas, and which changes of a table it refuses.
+
+    Attributes:
+        ignores_case: whether names that differ only in case are one column.
+    """
+
+    ignores_case: bool
+
+    def stored(self, schema: Schema) -> Schema:
+        """The schema as a table of this format has it: without what it does not keep."""
+
+    def refusal(self, change: Change, *, exists: bool) -> str | None:
+        """Why a table cannot be changed so, as a clause; None if it can. `exists`: not only planned."""
+
+
 class Shape:
     """The columns of a table, including those that the waiting rows will add.
 
     Args:
+        table_format: see `Format`.
         policy: what the user allows.
         schema: what the table has; None when there is none yet, and then everything is allowed.
         told: types of columns that do not depend on the records, whose values may come without a schema.
     """
 
     def __init__(
-        self, policy: EvolutionPolicy, schema: Schema | None, told: Mapping[str, Schema] = MappingProxyType({})
+        self,
+        table_format: Format,
+        policy: EvolutionPolicy,
+        schema: Schema | None,
+        told: Mapping[str, Schema] = MappingProxyType({}),
     ) -> None:
+        self._format = table_format
         self._policy = policy
         self._exists = schema is not None
         self._respells = False  # whether records write the name of a column in other letters
@@ -86,7 +108,7 @@ class Shape:
         from connect.data.tables import Unfit, rows_of
 
         everything = range(len(values))
-        if self._respells:
+        if self._respells and self._format.ignores_case:
             values = spelled_as(self.schema, values)
         if self.schema is not None and self.schema.fields:
             try:
@@ -97,6 +119,7 @@ class Shape:
                 return Fit(rows, everything, ())
         if (
             self.schema is not None
+            and self._format.ignores_case
             and not self._respells
             and (respelled := spelled_as(self.schema, values)) is not values
         ):
@@ -145,16 +168,14 @@ class Shape:
         return Schema.struct(fields | {name: self._told[name] for name in fields.keys() & self._told.keys() - known})
 
     def _grown(self, needed: Schema, refused: list[str]) -> Schema:
-        from connect.data.tables import schema_of_table, table_schema
-
         # A table does not keep names of structs and defaults, so they are not planned.
-        needed = schema_of_table(table_schema(needed))
+        needed = self._format.stored(needed)
         return _changed(self.schema or Schema.struct({}), needed, (), lambda change: self._may(change, refused))
 
     def _may(self, change: Change, refused: list[str]) -> bool:
-        why = _not_for_delta(change, exists=self._exists)
-        if why is None and isinstance(change, AddField) and self._differs_in_case(change):
-            why = f'the table has "{change.path[-1]}", and Delta does not tell upper from lower case'
+        why = self._format.refusal(change, exists=self._exists)
+        if why is None and isinstance(change, AddField) and self._format.ignores_case and self._differs_in_case(change):
+            why = f'the table has "{change.path[-1]}", and does not tell upper from lower case'
         if not self._exists:
             if why is None:
                 return True
@@ -172,24 +193,20 @@ class Shape:
 _NOTHING: Final = "none of its fields has a value that tells its type, so no column can be made of it."
 
 
-def _not_for_delta(change: Change, *, exists: bool) -> str | None:
-    if isinstance(change, WidenField) and exists:
-        name = ".".join(change.path)
-        return (
-            f"{name} would have to become {widening.type_name(change.schema)}, and engine=worker cannot widen columns;"
-            " engine=spark can"
-        )
-    if isinstance(change, MakeNullable) and len(change.path) > 1:
-        return f"{'.'.join(change.path)} is required within a struct, and engine=worker can change whole columns only"
-    if isinstance(change, AddField):
-        names = [change.path[-1], *_names(change.schema)]
-        if (wrong := odd_name(names)) is not None:
-            return f'"{wrong}" cannot be a column of a Delta table without column mapping; ReplaceField renames fields'
-    return None
+def declared(values: Values) -> frozenset[str] | None:
+    """The fields of all schemas; None if a value has no schema."""
+    found: set[str] = set()
+    for _, group in values.groups():
+        own = group.schemas[0] if len(group) else None
+        if own is not None and own.type is Type.STRUCT:
+            found.update(field.name for field in own.fields)
+        elif any(item is not None for item in group.to_list()):
+            return None
+    return frozenset(found)
 
 
 def spelled_as(schema: Schema | None, values: Values) -> Values:
-    """Structs whose fields are spelt as in the table: Delta does not tell upper from lower case.
+    """Structs whose fields are spelt as in the table: the table does not tell upper from lower case.
 
     Returns the same values if nothing changes. Fields of nested structs keep their names.
     """
@@ -246,14 +263,6 @@ def _paths(schema: Schema, path: Path = ()) -> list[Path]:
         here = (*path, name)
         found += [here, *_paths(inner, here)]
     return found
-
-
-def _names(schema: Schema) -> list[str]:
-    """The names of all fields within a value."""
-    inner = [each for each in (schema.key_schema, schema.value_schema) if each is not None]
-    return [name for field in schema.fields for name in (field.name, *_names(field.schema))] + [
-        name for each in inner for name in _names(each)
-    ]
 
 
 def _changed(was: Schema, now: Schema, path: Path, may: Callable[[Change], bool]) -> Schema:
