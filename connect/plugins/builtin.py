@@ -34,6 +34,7 @@ _SINKS = {
         "connectors.elasticsearch.sink:OpenSearchSinkConnector"
     ),
     "io.aiven.kafka.connect.http.HttpSinkConnector": "connectors.http.sink:HttpSinkConnector",
+    "org.apache.iceberg.connect.IcebergSinkConnector": "spark_sink.iceberg.connector:IcebergSinkConnector",
 }
 
 #: Java's classes of tasks that are not called like their connectors.
@@ -69,6 +70,7 @@ _OTHER_NAMES = {
         "io.aiven.kafka.connect.s3.AivenKafkaConnectS3SinkConnector",
         "io.aiven.kafka.connect.s3.S3SinkConnector",
     ),
+    "org.apache.iceberg.connect.IcebergSinkConnector": ("io.tabular.iceberg.connect.IcebergSinkConnector",),
     "org.apache.kafka.connect.transforms.RegexRouter": (
         "io.confluent.connect.cloud.transforms.TopicRegexRouter",
         "TopicRegexRouter",

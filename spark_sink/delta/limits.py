@@ -12,6 +12,7 @@ class DeltaFormat:
     """See `spark_sink.rows.shape.Format`."""
 
     ignores_case = True
+    widens = False
 
     def stored(self, schema: Schema) -> Schema:
         from connect.data.tables import schema_of_table, table_schema

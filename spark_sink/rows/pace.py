@@ -74,8 +74,10 @@ class Pace:
             self._context.timeout(int(left * 1000) + 1)
 
     def is_due(self, waiting: Collection[Rows]) -> bool:
-        """Whether rows wait that are to be written now."""
-        return self._since is not None and (self._left() <= 0 or self.is_full(waiting))
+        """Whether a commit that somebody else asked for is to write: rows have waited long enough, or are too many."""
+        if self._since is None:
+            return False
+        return time.monotonic() >= self._since + self._interval_s or self.is_full(waiting)
 
     def is_full(self, waiting: Collection[Rows]) -> bool:
         """Whether no more rows should wait."""

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from connect.data.evolution import AddField, Change, Evolution, MakeNullable, Mismatch, Path, WidenField
-from connect.data.evolution_policy import ADD, NULLABLE, EvolutionPolicy
+from connect.data.evolution_policy import ADD, NULLABLE, QUARANTINE, WIDEN, EvolutionPolicy
 from connect.data.schema import Schema, Type
 from connect.data.struct_columns import StructColumns
 from connect.data.values import GroupedValues, Values
@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 #: The column of values that are not structs.
 VALUE: Final = "value"
 
-_PLANNED: Final = EvolutionPolicy(frozenset({ADD, NULLABLE}), mismatch="quarantine")
+_GROWTH: Final = frozenset({ADD, NULLABLE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +51,11 @@ class Format(Protocol):
 
     Attributes:
         ignores_case: whether names that differ only in case are one column.
+        widens: whether an existing column's type can change.
     """
 
     ignores_case: bool
+    widens: bool
 
     def stored(self, schema: Schema) -> Schema:
         """The schema as a table of this format has it: without what it does not keep."""
@@ -95,7 +97,8 @@ class Shape:
         """
         planned, self.schema, self._exists = self.schema, schema, True
         if planned is not None and planned != schema and planned.fields:
-            verdict = Evolution(_PLANNED, schema).judge(Values([{}], planned))
+            allowed = _GROWTH | {WIDEN} if self._format.widens else _GROWTH
+            verdict = Evolution(EvolutionPolicy(allowed, mismatch=QUARANTINE), schema).judge(Values([{}], planned))
             if verdict.mismatches:
                 raise SchemaError(
                     "Another writer changed it, and rows that wait to be written do not fit it: "
