@@ -56,12 +56,13 @@ def test_a_process_that_dies_ends_the_run_with_an_error_of_its_own(tmp_path, doe
     (tmp_path / "selecting.py").write_text(PLUGIN)
     (tmp_path / "pytest.ini").write_text("[pytest]")
     (tmp_path / "test_it.py").write_text(f"import os\n\ndef test_it():\n    {does}\n")
-    options = ["-p", "selecting", "-p", "no:randomly", "-n", "1", "--max-worker-restart=0", str(tmp_path)]
+    options = ["-p", "selecting", "-p", "xdist", "-n", "1", "--max-worker-restart=0", str(tmp_path)]
     path = f"{tmp_path}{os.pathsep}{Path(__file__).parents[2]}"
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *options],
         cwd=tmp_path,
-        env={name: value for name, value in os.environ.items() if "PYTEST" not in name} | {"PYTHONPATH": path},
+        env={name: value for name, value in os.environ.items() if "PYTEST" not in name}
+        | {"PYTHONPATH": path, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
