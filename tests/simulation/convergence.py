@@ -39,12 +39,17 @@ def _faults(world: World, since: float) -> Iterator[str]:
     if len({member.role.generation for member in members.values()}) != 1:
         yield "workers are in different generations"
     state = world.invariants.configured
+    # Who reads the topic after a compaction does not know the tasks of an older configuration, and asks for them to be
+    # cut again. That waits for the user where the connector failed, and is paused.
+    uncut = {connector for connector in state.connectors if _waits_for_a_user(herders, members, state, connector)}
     for name, herder in herders.items():
         theirs = herder._pool.log.state
-        for part in ("connectors", "targets", "inconsistent"):
+        for part in ("connectors", "targets"):
             if getattr(theirs, part) != getattr(state, part):
                 yield f"{name} knows other {part}: {getattr(theirs, part)} instead of {getattr(state, part)}"
-        for connector in state.connectors:
+        if theirs.inconsistent - uncut != state.inconsistent - uncut:
+            yield f"{name} misses tasks of {theirs.inconsistent}, instead of {state.inconsistent}"
+        for connector in state.connectors.keys() - uncut:
             if theirs.task_configs(connector) != state.task_configs(connector):
                 yield f"{name} knows other tasks of {connector}: {theirs.task_configs(connector)}"
     owned = {name: member.owned for name, member in members.items()}
@@ -118,6 +123,13 @@ def _connector(
             yield f"{worker} sees {name} as {status}, which is to be {STATES[target]} at {owner}"
     for number in [] if target is TargetState.STOPPED else state.task_ids(name):
         yield from _task(world, herders, owned, name, number, config, since)
+
+
+def _waits_for_a_user(herders: dict[str, Any], members: dict[str, Any], state: Any, name: str) -> bool:
+    """Whether a connector is paused, and failed for good."""
+    owner = next((worker for worker, member in members.items() if name in member.owned.connectors), "")
+    statuses = [herder.worker.statuses.connector(name) for herder in herders.values()]
+    return state.target(name) == "PAUSED" and _stays_failed(statuses, len(herders), owner)
 
 
 def _stays_failed(statuses: Iterable[Any], count: int, owner: str) -> bool:
