@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from connect.data.record import TopicPartition
 from connect.errors import ConnectError, RetriableError
+from spark_sink.commit_notes import note
 from spark_sink.delta.problems import is_beyond, is_missing, table_error
 from spark_sink.rows.claims import Claims
 from spark_sink.table_properties import Protocol
@@ -64,6 +65,7 @@ class Table:
         self._table: DeltaTable | None = None
         self._seen: tuple[int, pa.Schema] | None = None  # its columns as they are in a version
         self._claims = Claims(uri, connector, self._owner)
+        self._firsts: Mapping[TopicPartition, int] = {}  # the offsets of the first rows of the next commit
 
     # Reading.
 
@@ -223,6 +225,10 @@ class Table:
         """
         self._claims.check(partitions)
 
+    def expect_rows(self, firsts: Mapping[TopicPartition, int]) -> None:
+        """Note the first offset of each partition's rows in the next commit, for its note."""
+        self._firsts = dict(firsts)
+
     def commit(
         self, write: Callable[[DeltaTable, CommitProperties], object], offsets: Mapping[TopicPartition, int]
     ) -> None:
@@ -235,7 +241,9 @@ class Table:
             RetriableError: the storage does not answer. `offset` tells whether the commit was made.
             ConnectError: the table cannot be written.
         """
-        self._commit(lambda properties: write(self._there, properties), offsets, offsets)
+        ranges = {partition: (self._firsts.get(partition), offset - 1) for partition, offset in offsets.items()}
+        said = note(self._connector, ranges)
+        self._commit(lambda properties: write(self._there, properties), offsets, offsets, said)
 
     def commit_offsets(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Commit offsets without rows. Raises as `commit`."""
@@ -259,7 +267,7 @@ class Table:
         for _ in range(TRIES):
             self.claim(wanted)
             try:
-                self.commit_offsets(wanted)
+                self._commit(self._empty_commit, wanted, wanted)
             except Conflict as error:
                 conflict = error
                 continue
@@ -296,6 +304,7 @@ class Table:
         write: Callable[[CommitProperties], Any],
         partitions: Iterable[TopicPartition],
         offsets: Mapping[TopicPartition, int],
+        said: str | None = None,
     ) -> None:
         from deltalake import CommitProperties, Transaction
         from deltalake.exceptions import CommitFailedError
@@ -306,7 +315,7 @@ class Table:
                 *(Transaction(self._owner_id(partition), number) for partition, number in owners.items()),
                 *(Transaction(self._id(partition), offset) for partition, offset in offsets.items()),
             ],
-            custom_metadata={"connector": self._connector},
+            custom_metadata={"connector": self._connector} | ({} if said is None else {"userMetadata": said}),
         )
         try:
             write(properties)

@@ -162,6 +162,8 @@ class Writer:
         offsets, parts = pending(self.waiting, offsets, self.table.offset)
         if not offsets:
             return 0
+        spans = self.waiting.spans()
+        self.table.expect_rows({p: max(first, self.table.offset(p) or 0) for p, (first, _) in spans.items()})
         if not parts:
             self.table.commit_offsets(offsets)
             return 0

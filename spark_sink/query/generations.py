@@ -22,6 +22,7 @@ from typing import Any
 from connect.data.record import TopicPartition
 from connect.errors import ConnectError
 from spark_sink.reading.plan import OffsetMap, as_map, as_offsets
+from spark_sink.tables.batch_offsets import offsets_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +102,10 @@ class Generations:
 
     def _end(self, folder: str, batch: int) -> dict[TopicPartition, int]:
         lines = self._lines(f"{folder}/offsets/{batch}")
-        found = next((line for line in reversed(lines) if line.startswith("{")), None)
+        found = offsets_in(lines)
         if found is None:
             raise ConnectError(f"The checkpoint {folder} is damaged: its batch {batch} has no offsets.")
-        return as_offsets(json.loads(found))
+        return found
 
     def _newest(self, folder: str) -> int:
         """The highest number among a log's files; -1 for none."""

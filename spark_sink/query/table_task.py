@@ -12,11 +12,12 @@ from spark_sink.query.shapes import WRAP, shape_of
 from spark_sink.query.sink_task import SinkQuery, SinkQueryTask
 from spark_sink.query.supervised import Query
 from spark_sink.query.topic_tables import TopicTables
-from spark_sink.reading.plan import ReadPlan, RowShape, changed_at
+from spark_sink.reading.plan import ReadPlan, RowShape, as_offsets, changed_at
 from spark_sink.reading.sample import MORE_ROWS, Sampler
 from spark_sink.table_rules import table_for
 from spark_sink.table_settings import TableOptions, checkpoint_location
 from spark_sink.tables import TableSettings, TableWriter
+from spark_sink.tables.batch_offsets import BatchOffsets
 from spark_sink.tables.table import Table
 
 log = logging.getLogger("connect.spark")
@@ -50,7 +51,9 @@ class TableTask(SinkQueryTask):
         if query.only_ranges:
             return rows.writeStream.foreachBatch(self._topic_tables(query))
         topic = query.topics[0] if len(query.topics) == 1 and not self._routed() else None
-        writer = TableWriter(self._settings, self.context.connector, self.app_id(query), topic)
+        checkpoint = self.generations.checkpoint(self.generation, query.name)
+        offsets = BatchOffsets(checkpoint, as_offsets(self.generation.start))
+        writer = TableWriter(self._settings, self.context.connector, self.app_id(query), topic, offsets)
         return rows.writeStream.foreachBatch(writer)
 
     def written(self, query: SinkQuery, batch: int, topics: set[str]) -> set[str]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
 
+from spark_sink.commit_notes import covered
 from spark_sink.query.shapes import WRAP, shape_of
 from spark_sink.reading.frame import rows_of
 from spark_sink.reading.part import Part, begins_and_ends
@@ -121,14 +122,16 @@ class TopicTables:
     def _write(self, spark: Any, topic: str, parts: Sequence[Part], batch_id: int) -> None:
         if (known := self._topics.get(topic)) is None:
             known = self._topics[topic] = _Topic(self._writer(topic))
+        ends = begins_and_ends(parts)
+        ranges = covered({at: begin for at, (begin, _) in ends.items()}, {at: end for at, (_, end) in ends.items()})
         with self._lane(spark) as lane:
             if known.sample is None:
-                known.sample = lane.sampler.look_at(begins_and_ends(parts), None)
+                known.sample = lane.sampler.look_at(ends, None)
             while True:
                 shape = shape_of(topic, known.sample, self.settings)
                 plan = replace(self.plan, rows=shape, only_ranges=False)
                 try:
-                    known.writer(rows_of(lane.spark, plan, parts), batch_id)
+                    known.writer(rows_of(lane.spark, plan, parts), batch_id, ranges)
                 except Exception as error:
                     if not self._learn(known, parts, error, lane.sampler):
                         raise

@@ -10,6 +10,8 @@ from typing import Any, Final
 from spark_sink.tables.sessions import own_session
 
 _CONF: Final = "spark.databricks.delta.write."
+#: A user may set it for the whole session.
+NOTE: Final = "spark.databricks.delta.commitInfo.userMetadata"
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,15 +21,18 @@ class Transaction:
     Attributes:
         app_id: names the query's transactions.
         version: the batch's number.
+        note: what the commit says of the batch; empty for nothing.
     """
 
     app_id: str
     version: int
+    note: str = ""
 
     @property
     def options(self) -> dict[str, str]:
         """For a writer of rows."""
-        return {"txnAppId": self.app_id, "txnVersion": str(self.version)}
+        found = {"txnAppId": self.app_id, "txnVersion": str(self.version)}
+        return {**found, "userMetadata": self.note} if self.note else found
 
     @contextlib.contextmanager
     def session(self, spark: Any) -> Iterator[Any]:
@@ -38,6 +43,8 @@ class Transaction:
         """
         with own_session(spark) as own:
             conf = {f"{_CONF}txnAppId": self.app_id, f"{_CONF}txnVersion": str(self.version)}
+            if self.note:
+                conf[NOTE] = self.note
             for key, value in conf.items():
                 own.conf.set(key, value)
             try:

@@ -10,10 +10,12 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from connect.errors import ConfigError, ConnectError, RetriableError, SchemaError
+from spark_sink.commit_notes import Ranges, note
 from spark_sink.layout_keys import CONSOLE, DELTA
 from spark_sink.row_keys import UPSERT
 from spark_sink.table_rules import table_for
 from spark_sink.tables import dead_letters
+from spark_sink.tables.batch_offsets import BatchOffsets
 from spark_sink.tables.conflicts import until_nobody_is_in_the_way
 from spark_sink.tables.existing import set_clustering, set_properties
 from spark_sink.tables.files import write_files
@@ -24,7 +26,7 @@ from spark_sink.tables.row_errors import good, our_words
 from spark_sink.tables.rows import NO_COLUMNS, Refusal, Rows
 from spark_sink.tables.settings import TableSettings
 from spark_sink.tables.table import Layout, Table
-from spark_sink.tables.transaction import Transaction
+from spark_sink.tables.transaction import NOTE, Transaction
 from spark_sink.tables.types import Field, literal, quoted
 
 log = logging.getLogger(__name__)
@@ -47,6 +49,7 @@ class TableWriter:
         connector: its name.
         app_id: names this query's transactions: another one for each checkpoint, or batches would be skipped.
         topic: the value of `_topic` in all rows, if known; then the tables of a batch need not be looked for.
+        offsets: of the query's batches, for the notes of commits; None if the caller of a batch knows them.
         maintenance: of the tables, see there.
     """
 
@@ -54,6 +57,7 @@ class TableWriter:
     connector: str
     app_id: str
     topic: str | None = None
+    offsets: BatchOffsets | None = None
     _known: dict[str, Known] = field(default_factory=dict, init=False, repr=False)
     _told: set[str] = field(default_factory=set, init=False, repr=False)
     #: Tables that have the properties and the clustering of the settings, or had them.
@@ -61,10 +65,16 @@ class TableWriter:
 
     def __post_init__(self) -> None:
         self.maintenance = Maintenance(self.settings)
+        self._ranges: Ranges = {}
         self._changes_tables = bool(self.settings.properties or self.settings.cluster_by)
 
-    def __call__(self, df: Any, batch_id: int) -> None:
+    def __call__(self, df: Any, batch_id: int, ranges: Ranges | None = None) -> None:
         """Write a batch.
+
+        Args:
+            df: its rows.
+            batch_id: its number.
+            ranges: which offsets it covers, for the notes of commits; None if the caller does not know.
 
         Raises:
             ConfigError: the configuration is impossible with these rows or this table.
@@ -72,6 +82,9 @@ class TableWriter:
             RetriableError: other writers committed first each time.
             Exception: whatever Spark raises.
         """
+        if ranges is None and self.offsets is not None:
+            ranges = self.offsets.of(df.sparkSession, batch_id)
+        self._ranges = ranges or {}
         rows = Rows.of(df.schema.jsonValue()["fields"], self.settings)
         with our_words():
             if not rows.knows("_value") and not self.settings.deletes:
@@ -119,10 +132,14 @@ class TableWriter:
             if self.settings.dead_letters is not None:
                 self._bury(df, rows, [(f"({mine}) AND {condition}", why) for condition, why in buried], batch_id)
             frame = df.where(good(rows, mine, buried, fatal))
-            TableBatch(frame, rows, known, self.settings).write(table, Transaction(self.app_id, batch_id))
+            TableBatch(frame, rows, known, self.settings).write(table, self._transaction(df.sparkSession, batch_id))
 
         until_nobody_is_in_the_way(table.name, attempt)
         self.maintenance.after_batch(df.sparkSession, table.name)
+
+    def _transaction(self, spark: Any, batch_id: int) -> Transaction:
+        said = note(self.connector, self._ranges) if self._ranges and not spark.conf.get(NOTE, None) else ""
+        return Transaction(self.app_id, batch_id, said)
 
     # Which tables there are rows of, and how they are written there.
 

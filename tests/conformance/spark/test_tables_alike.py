@@ -1,5 +1,6 @@
 """The Spark sink writes the same rows on both engines, for every transformation and converter."""
 
+import json
 import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -16,6 +17,7 @@ from spark_sink.reading import ReadPlan, register
 from spark_sink.reading.plan import RowShape
 from spark_sink.reading.sample import Sampler
 from spark_sink.tables import TableSettings, TableWriter
+from spark_sink.tables.batch_offsets import BatchOffsets
 from tests.integration.spark_sink.conftest import session, shared_spark, spark
 from tests.integration.worker.conftest import herd
 from tests.unit.converters.registry.memory_registry import MemoryRegistry
@@ -83,14 +85,32 @@ def by_spark(
             settings = TableSettings.of({**config, "table": f"{folder}/${{topic}}"})
         plan = ReadPlan(config["name"], tuple(alike), "", worker, config)
         rows = spark.readStream.format(register(spark, replace(plan, rows=shape))).load()
-        writer = rows.writeStream.foreachBatch(TableWriter(settings, config["name"], f"alike/{number}")).trigger(
-            availableNow=True
-        )
-        query = writer.option("checkpointLocation", str(folder.with_name("checkpoints") / str(number))).start()
+        checkpoint = str(folder.with_name("checkpoints") / str(number))
+        writes = TableWriter(settings, config["name"], f"alike/{number}", None, BatchOffsets(checkpoint, {}))
+        writer = rows.writeStream.foreachBatch(writes).trigger(availableNow=True)
+        query = writer.option("checkpointLocation", checkpoint).start()
         try:
             assert query.awaitTermination(120), alike
         finally:
             query.stop()
+
+
+def offsets(table: pa.Table) -> set[tuple[str, int, int]]:
+    """Where rows come from."""
+    return set(zip(*(table[name].to_pylist() for name in ("_topic", "_partition", "_offset")), strict=True))
+
+
+def noted(folder: Path, connector: str) -> set[tuple[str, int, int]]:
+    """The offsets that the commits of the tables in a folder say they have."""
+    found = set()
+    for log in folder.rglob("_delta_log"):
+        for commit in deltalake.DeltaTable(str(log.parent)).history():
+            said = json.loads(commit.get("userMetadata") or "{}")
+            assert said.get("connector", connector) == connector
+            for topic, partitions in said.get("offsets", {}).items():
+                for partition, (first, last) in partitions.items():
+                    found |= {(topic, int(partition), offset) for offset in range(first or 0, last + 1)}
+    return found
 
 
 def told(table: pa.Table, other: pa.Table) -> pa.Table:
@@ -127,6 +147,9 @@ def compare(group: Group, topics: Mapping[str, str], spark: Any, herd: Any, brok
     by_spark(spark, topics, config, broker, folder / "spark", routed)
     found = tables(folder / "spark")
     assert found.keys() == expected.keys()
+    for each in ("worker", "spark"):
+        places = {place for table in (found, expected)[each == "worker"].values() for place in offsets(table)}
+        assert places <= noted(folder / each, config["name"]), each
     for name, table in expected.items():
         mine, theirs = told(found[name], table), told(table, found[name])
         assert mine.to_pylist() == theirs.to_pylist(), name

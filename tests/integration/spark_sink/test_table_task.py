@@ -1,5 +1,6 @@
 """The Spark sink's task on a real broker and a real Spark: where it begins, goes on, rests and starts over."""
 
+import json
 import uuid
 from collections.abc import Callable
 from contextlib import suppress
@@ -82,6 +83,16 @@ def numbers(table: Path) -> list[int]:
     return [row["n"] for row in rows(table)]
 
 
+def noted(table: Path) -> set[tuple[str, int, int]]:
+    """The offsets that commits say they have."""
+    found = set()
+    for commit in DeltaTable(table).history():
+        for topic, partitions in json.loads(commit.get("userMetadata") or "{}").get("offsets", {}).items():
+            for partition, (first, last) in partitions.items():
+                found |= {(topic, int(partition), offset) for offset in range(first or 0, last + 1)}
+    return found
+
+
 @pytest.mark.quick
 def test_records_become_rows_and_the_group_hears_of_it(broker: Broker, sink: MakeSink, lake: Path) -> None:
     topic = make_topic(broker, 2)
@@ -96,6 +107,7 @@ def test_records_become_rows_and_the_group_hears_of_it(broker: Broker, sink: Mak
         mark = run.task.generation.mark
     assert {note for _, note in one.committed().values()} == {mark}
     assert numbers(lake / "rows") == list(range(200))
+    assert noted(lake / "rows") == {(topic, partition, offset) for partition in (0, 1) for offset in range(100)}
 
 
 @pytest.mark.slow

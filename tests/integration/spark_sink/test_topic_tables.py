@@ -1,5 +1,6 @@
 """A table for each topic by one query: columns of each topic's own, exactly once, topics side by side."""
 
+import json
 import threading
 import time
 import uuid
@@ -80,6 +81,8 @@ def test_new_fields_of_a_topic_neither_end_the_query_nor_touch_another_table(
         {"n": 1001, "inner": {"a": None, "b": "x"}, "more": True},
     ]
     assert rows(lake / other) == [{"n": 1, "kind": "other"}, {"n": 2, "kind": "again"}]
+    said = [json.loads(commit.get("userMetadata") or "null") for commit in DeltaTable(lake / other).history()]
+    assert [each["offsets"] for each in said if each] == [{other: {"0": [1, 1]}}, {other: {"0": [0, 0]}}]
 
 
 def test_the_group_and_the_figures_say_how_many_records_were_written(broker: Broker, sink: MakeSink) -> None:
@@ -106,10 +109,10 @@ def test_a_batch_that_wrote_some_topics_before_it_failed_writes_the_others_when_
     written: list[str | None] = []
 
     class FailsForOne(TableWriter):
-        def __call__(self, df: Any, batch_id: int) -> None:
+        def __call__(self, df: Any, batch_id: int, *ranges: Any) -> None:
             if self.topic == topics[5]:
                 raise RuntimeError("no room")
-            super().__call__(df, batch_id)
+            super().__call__(df, batch_id, *ranges)
             written.append(self.topic)
 
     one = sink(*topics)
@@ -149,10 +152,10 @@ def test_jobs_of_all_topics_are_the_querys(
     groups: set[tuple[str, str]] = set()
 
     class Tells(TableWriter):
-        def __call__(self, df: Any, batch_id: int) -> None:
+        def __call__(self, df: Any, batch_id: int, *ranges: Any) -> None:
             context = df.sparkSession.sparkContext
             groups.add((threading.current_thread().name, context.getLocalProperty("spark.jobGroup.id")))
-            super().__call__(df, batch_id)
+            super().__call__(df, batch_id, *ranges)
 
     monkeypatch.setattr(topic_tables, "TableWriter", Tells)
     for topic in topics:
@@ -277,10 +280,10 @@ def test_stop_while_topics_are_written_cancels_them_and_loses_nothing(
     begun = threading.Event()
 
     class Slow(TableWriter):
-        def __call__(self, df: Any, batch_id: int) -> None:
+        def __call__(self, df: Any, batch_id: int, *ranges: Any) -> None:
             begun.set()
             df.sparkSession.range(1).mapInArrow(_sleeps, "id bigint").collect()
-            super().__call__(df, batch_id)
+            super().__call__(df, batch_id, *ranges)
 
     one = sink(*topics)
     with monkeypatch.context() as patched, one.running() as run:

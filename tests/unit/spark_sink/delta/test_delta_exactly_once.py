@@ -1,5 +1,6 @@
 """Each record is one row, whoever writes, dies, comes late or comes back."""
 
+import json
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -58,6 +59,30 @@ class TestOneTable:
         orders.commit()
         assert log().transaction_version(OFFSET) == 5
         assert log().history(1)[0]["connector"] == "orders-sink"
+
+    def test_a_commit_says_which_offsets_its_rows_have(self, run: Run, log: Log) -> None:
+        orders = run(partitions=2)
+        orders.put(*numbered(0, 5))
+        orders.put(*numbered(0, 2), partition=1)
+        orders.commit()
+        orders.put(*numbered(5, 8))
+        orders.put(None, partition=1)
+        orders.commit()
+        orders.restart()
+        notes = [commit.get("userMetadata") for commit in reversed(log().history())]
+        found = [json.loads(text) for text in notes if text]
+        assert found == [
+            {"connector": "orders-sink", "offsets": {"test": {"0": [0, 4], "1": [0, 1]}}},
+            {"connector": "orders-sink", "offsets": {"test": {"0": [5, 7], "1": [None, 2]}}},
+        ]
+
+    def test_offsets_that_a_user_alters_are_no_rows(self, run: Run, log: Log, lake: Path) -> None:
+        orders = run()
+        orders.put(*numbered(0, 5))
+        orders.commit()
+        orders.stop()
+        alter_offsets({"name": "orders-sink", "table": str(lake / "orders")}, {PLACE: 2})
+        assert "userMetadata" not in log().history(1)[0]
 
     def test_what_was_not_written_comes_again(self, run: Run, rows: Rows) -> None:
         orders = run()
