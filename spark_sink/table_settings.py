@@ -10,6 +10,7 @@ from typing import Final
 
 from connect import settings
 from connect.data import evolution_policy
+from spark_sink.hook_keys import HookOptions
 from spark_sink.layout_keys import CONSOLE, STORAGE, TABLE_PROPERTY, LayoutOptions, check_table, is_path
 from spark_sink.maintenance_keys import MaintenanceOptions
 from spark_sink.merge_keys import NONE, Ends, MergeOptions
@@ -25,6 +26,7 @@ class TableKeys(
     evolution_policy.EvolutionOptions,
     RunningOptions,
     MaintenanceOptions,
+    HookOptions,
     aliases=ALIASES,
     without_effect=WITHOUT_EFFECT,
 ):

@@ -18,6 +18,7 @@ from spark_sink.table_rules import table_for
 from spark_sink.table_settings import TableOptions, checkpoint_location
 from spark_sink.tables import TableSettings, TableWriter
 from spark_sink.tables.batch_offsets import BatchOffsets
+from spark_sink.tables.hook import hooked, load
 from spark_sink.tables.table import Table
 
 log = logging.getLogger("connect.spark")
@@ -41,6 +42,10 @@ class TableTask(SinkQueryTask):
         self._look_due = 0.0
         super().prepare()
 
+    def check(self) -> None:
+        if self._settings.hook and not self.session.remote:  # else it is imported where the server is
+            load(self._settings.hook, self.context.plugin_path)
+
     def checkpoint_location(self) -> str:
         found = checkpoint_location(self.context.connector_config)
         if found is None:
@@ -54,12 +59,12 @@ class TableTask(SinkQueryTask):
         checkpoint = self.generations.checkpoint(self.generation, query.name)
         offsets = BatchOffsets(checkpoint, as_offsets(self.generation.start))
         writer = TableWriter(self._settings, self.context.connector, self.app_id(query), topic, offsets)
-        return rows.writeStream.foreachBatch(writer)
+        return rows.writeStream.foreachBatch(hooked(writer, self.context.plugin_path))
 
     def written(self, query: SinkQuery, batch: int, topics: set[str]) -> set[str]:
         settings = self._settings
-        if settings.format != DELTA:
-            return set()
+        if settings.format != DELTA or settings.hook:
+            return set()  # what a function has done, only it knows
         if settings.is_one_table:
             return topics if self._has(settings.table, self.app_id(query), batch) else set()
         if not query.only_ranges or self._routed() or settings.table_field:

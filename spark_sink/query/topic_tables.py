@@ -21,6 +21,7 @@ from spark_sink.reading.part import Part, begins_and_ends
 from spark_sink.reading.plan import ReadPlan, changed_at
 from spark_sink.reading.sample import MORE_ROWS, Sample, Sampler
 from spark_sink.tables import TableSettings, TableWriter
+from spark_sink.tables.hook import ForeachBatch, hooked
 from spark_sink.tables.sessions import clone
 
 log = logging.getLogger("connect.spark")
@@ -38,7 +39,7 @@ class _Topic:
         sample: of its records; None before the first.
     """
 
-    writer: TableWriter
+    writer: TableWriter | ForeachBatch
     sample: Sample | None = None
 
 
@@ -150,9 +151,10 @@ class TopicTables:
         known.sample = sampler.look_at({at: (offset, end)}, before, rows=MORE_ROWS)
         return before is None or (before.values, before.keys) != (known.sample.values, known.sample.keys)
 
-    def _writer(self, topic: str) -> TableWriter:
+    def _writer(self, topic: str) -> TableWriter | ForeachBatch:
         named = None if self.routed else topic
-        return TableWriter(self.settings, self.plan.connector, f"{self.app_id}/{topic}", named)
+        writer = TableWriter(self.settings, self.plan.connector, f"{self.app_id}/{topic}", named)
+        return hooked(writer, self.plan.plugin_path)
 
     @contextmanager
     def _lane(self, spark: Any) -> Iterator[_Lane]:

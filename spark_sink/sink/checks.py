@@ -49,9 +49,9 @@ def _table(options: TableKeys) -> Iterator[Problem]:
         yield "format", _NO_ICEBERG
     if kind in (CONSOLE, ICEBERG):
         return
-    if not table:
+    if not table and not options.hook:
         yield "table", "is required and has no default. Write a path such as /lake/orders, or a table's name."
-    elif kind in ("parquet", "json") and not is_path(table):
+    elif table and kind in ("parquet", "json") and not is_path(table):
         yield "table", f'"{table}" is not a path, and format={kind} writes files in a folder. Write a path: ./{table}.'
     if field and FIELD not in table:
         yield "table.field", "has no effect: table does not contain ${field}. Write table=/lake/${field}, for example."
@@ -161,8 +161,9 @@ def _running(options: TableKeys, engine: str) -> Iterator[Problem]:
         yield "trigger", "real_time is not for tables: Delta and files refuse it. Write trigger=interval."
     table = options.written_table
     needs_checkpoint = options.format not in (CONSOLE, ICEBERG) and engine != "worker"
-    if table and needs_checkpoint and checkpoint_location(options.config.raw) is None:
-        what = "is a bucket as a whole or begins with a variable" if is_path(table) else "is a name"
+    if (table or options.hook) and needs_checkpoint and checkpoint_location(options.config.raw) is None:
+        what = "is a bucket as a whole or begins with a variable" if is_path(table or "") else "is a name"
+        what = what if table else "is empty"
         yield "checkpoint.location", f"is required because table {what}. Write a folder that all workers reach."
 
 
@@ -225,6 +226,8 @@ def _without_spark(options: TableKeys) -> Iterator[Problem]:
         )
     if options.trigger in {"available_now", "once"}:
         yield "trigger", f"{options.trigger} needs engine=spark. Write trigger=interval, or leave it out."
+    if options.hook:
+        yield "foreach.batch", "needs engine=spark: the worker has no DataFrames. Or write a transformation, or a sink."
     if options.dead_letters:
         yield "errors.deadletter.table", "needs engine=spark. Name a topic: errors.deadletterqueue.topic.name."
 

@@ -48,6 +48,7 @@ class TableSettings:
         zorder: the columns by which rows are put near each other when files are joined; empty for none.
         optimized: the condition of the partitions whose files are joined; None for all.
         vacuum_hours: how long files are kept.
+        hook: the function that gets batches in place of the table, module:function; None for none.
         console_rows: that are printed of a batch.
     """
 
@@ -77,6 +78,7 @@ class TableSettings:
     zorder: tuple[str, ...] = ()
     optimized: str | None = None
     vacuum_hours: int = 168
+    hook: str | None = None
     console_rows: int = 20
 
     @classmethod
@@ -122,6 +124,7 @@ class TableSettings:
             zorder=options.zorder,
             optimized=options.optimized,
             vacuum_hours=options.retention_hours,
+            hook=options.hook,
             console_rows=options.console_rows,
         )
 
@@ -139,7 +142,8 @@ class TableSettings:
     @property
     def wants_metadata(self) -> bool:
         """Whether rows need `_topic`, `_partition`, `_offset`, `_timestamp` and `_origin`."""
-        return self.mode == UPSERT or bool(self.metadata) or bool(self.dead_letters) or TOPIC in self.table
+        needed = self.metadata or self.dead_letters or self.hook
+        return self.mode == UPSERT or bool(needed) or TOPIC in self.table
 
     @property
     def wants_failures(self) -> bool:

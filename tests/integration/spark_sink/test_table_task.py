@@ -1,6 +1,7 @@
 """The Spark sink's task on a real broker and a real Spark: where it begins, goes on, rests and starts over."""
 
 import json
+import sys
 import uuid
 from collections.abc import Callable
 from contextlib import suppress
@@ -11,7 +12,7 @@ import psutil
 import pytest
 from deltalake import DeltaTable
 
-from connect.errors import ConnectError, RetriableError
+from connect.errors import ConfigError, ConnectError, RetriableError
 from connect.kafka.broker.embedded import Broker
 from spark_sink.query import supervised, table_task
 from spark_sink.session import Session
@@ -108,6 +109,33 @@ def test_records_become_rows_and_the_group_hears_of_it(broker: Broker, sink: Mak
     assert {note for _, note in one.committed().values()} == {mark}
     assert numbers(lake / "rows") == list(range(200))
     assert noted(lake / "rows") == {(topic, partition, offset) for partition in (0, 1) for offset in range(100)}
+
+
+@pytest.mark.slow
+def test_a_function_of_the_users_takes_batches_in_place_of_the_table(
+    broker: Broker, sink: MakeSink, lake: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "task_batches.py").write_text(
+        "SEEN = []\n"
+        "def take(rows, batch, context):\n"
+        "    SEEN.append((batch, context.offsets))\n"
+        "    context.write(rows.where('_value.n >= 5'))\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    topic = make_topic(broker)
+    produce(broker, topic, [{"n": n} for n in range(10)])
+    one = sink(topic, foreach_batch="task_batches:take")
+    one.run_until({(topic, 0): 10})
+    assert numbers(lake / "rows") == list(range(5, 10))
+    seen = sys.modules["task_batches"].SEEN  # type: ignore[attr-defined]
+    assert seen[0][0] == 0
+    assert {at for _, offsets in seen for at in offsets} == {(topic, 0)}
+    assert max(last for _, offsets in seen for _, last in offsets.values()) == 9
+    with (
+        pytest.raises(ConfigError, match="importing no_such_batches failed"),
+        sink(topic, foreach_batch="no_such_batches:take").running(),
+    ):
+        pass
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ import pytest
 from connect.errors import SchemaError
 from spark_sink.error_translation import translate_error
 from spark_sink.session import open_session
+from spark_sink.tables.hook import hooked
 from tests.integration.spark_sink.tables.conftest import Tables
 
 VALUE = {"id": pa.int64(), "text": pa.string()}
@@ -154,6 +155,19 @@ def test_over_spark_connect_a_batch_is_appended_once(remote: Any) -> None:
 @pytest.mark.promise("P10")
 def test_over_spark_connect_a_batch_is_upserted_once(remote: Any) -> None:
     _upserted_once(remote)
+
+
+@pytest.mark.slow
+def test_over_spark_connect_a_function_of_the_users_takes_batches(remote: Any) -> None:
+    """Python's process beside the server imports it by its name."""
+    plugin = remote.folder / "plugins" / "mine"
+    plugin.mkdir(parents=True)
+    code = "def take(rows, batch, context):\n    context.write(rows.where('_value.id > 1'))\n"
+    (plugin / "remote_batches.py").write_text(code)
+    query = Query(remote)
+    query.add([_record(1, "a", 0), _record(2, "b", 1)])
+    query.run(hooked(remote.writer(foreach__batch="remote_batches:take"), [str(plugin.parent)]))
+    assert remote.read() == [{"id": 2, "text": "b"}]
 
 
 @pytest.mark.slow
