@@ -13,6 +13,7 @@ class DeltaFormat:
 
     ignores_case = True
     widens = False
+    requires = False
 
     def stored(self, schema: Schema) -> Schema:
         from connect.data.tables import schema_of_table, table_schema

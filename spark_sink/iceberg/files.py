@@ -90,6 +90,41 @@ def table_of(parts: Iterable[Part], schema: Schema) -> tuple[pa.Table, pa.Table]
     return pa.Table.from_batches(rows, columns), pa.Table.from_batches([part.origins for part in parts])
 
 
+def misfits(rows: pa.StructArray, schema: Schema) -> dict[int, str]:
+    """The rows that a column refuses although they are of its type: a text that is no UUID, bytes of another length.
+
+    Args:
+        rows: as `connect.data.tables` makes them.
+        schema: of the table.
+    """
+    found: dict[int, str] = {}
+    for field in schema.fields:
+        at = rows.type.get_field_index(field.name)
+        if at < 0 or not _is_picky(field.field_type):
+            continue
+        column = pc.struct_field(rows, [at])
+        try:
+            fitted(column, field.field_type)
+        except (ValueError, pa.ArrowException):
+            for row in range(len(column)):
+                try:
+                    fitted(column.slice(row, 1), field.field_type)
+                except (ValueError, pa.ArrowException) as error:
+                    found[row] = f'its "{field.name}" is not a {field.field_type}: {error}'
+    return found
+
+
+def _is_picky(kind: iceberg.IcebergType) -> bool:
+    match kind:
+        case iceberg.StructType():
+            return any(_is_picky(field.field_type) for field in kind.fields)
+        case iceberg.ListType():
+            return _is_picky(kind.element_type)
+        case iceberg.MapType():
+            return _is_picky(kind.key_type) or _is_picky(kind.value_type)
+    return isinstance(kind, iceberg.UUIDType | iceberg.FixedType)
+
+
 _PLAIN: Final[dict[type, pa.DataType]] = {
     iceberg.BooleanType: pa.bool_(),
     iceberg.IntegerType: pa.int32(),

@@ -162,6 +162,7 @@ class IcebergFormat:
     """
 
     widens = True
+    requires = True
 
     def __init__(self, *, ignores_case: bool, optional: bool) -> None:
         self.ignores_case = ignores_case

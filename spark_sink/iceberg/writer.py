@@ -16,7 +16,7 @@ from connect.data.values import Values
 from connect.errors import ConnectError, SchemaError
 from spark_sink.iceberg.deletions import key_rows
 from spark_sink.iceberg.evolution import changes
-from spark_sink.iceberg.files import DataFiles, table_of
+from spark_sink.iceberg.files import DataFiles, misfits, table_of
 from spark_sink.iceberg.keys import IcebergOptions, TablePlan
 from spark_sink.iceberg.problems import table_error
 from spark_sink.iceberg.table import TRIES, Conflict, Table, given_up, pause
@@ -28,6 +28,8 @@ from spark_sink.rows.shape import Fit, Shape, spelled_as
 from spark_sink.rows.waiting import Part, Waiting
 
 if TYPE_CHECKING:
+    from pyiceberg.schema import Schema as IcebergSchema
+
     from spark_sink.iceberg.transaction import Attempt
 
 log = logging.getLogger(__name__)
@@ -77,6 +79,10 @@ class Writer:
         fit = self._fit(shape, batch.values)
         kept, rows = fit.kept, fit.rows
         unfit = {each.row: each.reason for each in fit.mismatches}
+        if refused := misfits(rows, self._wanted(shape)):
+            unfit.update((kept[at], why) for at, why in refused.items())
+            fine = [at for at in range(len(kept)) if at not in refused]
+            kept, rows = [kept[at] for at in fine], rows.take(pa.array(fine, pa.int64()))
         if not self._options.keyed:
             part = self.waiting.part(rows, batch, kept)
             return [part], [Mismatch(row, why) for row, why in sorted(unfit.items())]
@@ -222,6 +228,12 @@ class Writer:
             self._files = None
 
     # The table's columns.
+
+    def _wanted(self, shape: Shape) -> IcebergSchema:
+        """The columns that rows are made for."""
+        if self.table.exists:
+            return self.table.schema
+        return to_iceberg(shape.schema or Schema.struct({}))
 
     def _look(self) -> None:
         if self._look_again:

@@ -52,9 +52,11 @@ class Format(Protocol):
     Attributes:
         ignores_case: whether names that differ only in case are one column.
         widens: whether an existing column's type can change.
+        requires: whether columns of a new table are required where the first records' schema says so.
     """
 
     ignores_case: bool
+    requires: bool
     widens: bool
 
     def stored(self, schema: Schema) -> Schema:
@@ -173,6 +175,8 @@ class Shape:
     def _grown(self, needed: Schema, refused: list[str]) -> Schema:
         # A table does not keep names of structs and defaults, so they are not planned.
         needed = self._format.stored(needed)
+        if self.schema is None and self._format.requires:
+            return needed
         return _changed(self.schema or Schema.struct({}), needed, (), lambda change: self._may(change, refused))
 
     def _may(self, change: Change, refused: list[str]) -> bool:
