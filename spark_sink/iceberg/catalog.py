@@ -90,6 +90,8 @@ def properties_for_pyiceberg(properties: Mapping[str, str]) -> tuple[dict[str, s
         made["type"] = kind
     if "uri" in made:
         made["uri"] = _address(made["uri"], properties.get("jdbc.user"), properties.get("jdbc.password"))
+    if "credential" in made and made.get("uri", "").startswith("http"):  # as in Java: the catalog's own endpoint
+        made.setdefault("oauth2-server-uri", made["uri"].rstrip("/") + "/v1/oauth/tokens")
     if (path_style := made.pop("s3.path-style-access", None)) is not None:
         made["s3.force-virtual-addressing"] = "false" if path_style.strip().lower() == "true" else "true"
     if "client.region" in made:

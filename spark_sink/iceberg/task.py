@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 #: What to do when a record does not fit.
-_HINT: Final = "Let the table change with iceberg.tables.evolve-schema-enabled=true, or give such records a dead letter topic."
+_HINT: Final = (
+    "Let the table change with iceberg.tables.evolve-schema-enabled=true, or give such records a dead letter topic."
+)
 _NEEDED: Final = ("pyiceberg", "pyarrow")
 
 

@@ -100,7 +100,9 @@ _COMPARED: Final = (
 
 
 def _compared(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    return column.cast(column.type.storage_type) if isinstance(column.type, pa.ExtensionType) else column
+    if not isinstance(column.type, pa.BaseExtensionType):
+        return column
+    return pa.chunked_array([chunk.storage for chunk in column.chunks], column.type.storage_type)
 
 
 def merge(
