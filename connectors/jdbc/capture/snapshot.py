@@ -10,6 +10,7 @@ from connectors.jdbc.capture.catalog import TableFacts, TableId, quoted
 from connectors.jdbc.capture.copying import copied
 from connectors.jdbc.capture.pgoutput import Row
 from connectors.jdbc.capture.tables import Table, Tables
+from connectors.jdbc.changes.marks import marked
 
 
 class Snapshot:
@@ -26,30 +27,7 @@ class Snapshot:
         self._chosen = chosen
         self._tables = tables
         #: Each row with its table and Debezium's word for its place; None when none came for a while.
-        self.rows = self._marked()
-
-    def _marked(self) -> Iterator[tuple[Table, Row, str] | None]:
-        """Marks the last row, which shows only when the next one is missing."""
-        held: tuple[Table, Row] | None = None
-        first = first_of_table = True
-        for found in self._all():
-            if found is None:
-                yield None
-                continue
-            table, row = found
-            if held is not None:
-                same = held[0] is table
-                if first:
-                    mark = "first"
-                elif not same:
-                    mark = "last_in_data_collection"
-                else:
-                    mark = "first_in_data_collection" if first_of_table else "true"
-                yield (*held, mark)
-                first, first_of_table = False, not same
-            held = (table, row)
-        if held is not None:
-            yield (*held, "last")
+        self.rows = marked(self._all())
 
     def _all(self) -> Iterator[tuple[Table, Row] | None]:
         for each in self._chosen:
