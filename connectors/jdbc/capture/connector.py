@@ -13,6 +13,7 @@ from connect.settings import ConfigValue
 from connectors.jdbc.capture.keys import CaptureOptions
 from connectors.jdbc.capture.replication import parameters
 from connectors.jdbc.capture.task import PostgresCdcSourceTask
+from connectors.jdbc.changes.offsets import check
 
 #: Seconds that a validation waits for the database.
 _PATIENCE = 5
@@ -52,12 +53,12 @@ class PostgresCdcSourceConnector(SourceConnector):
         return ExactlyOnceSupport.SUPPORTED
 
     def alter_offsets(self, config: Mapping[str, str], offsets: Mapping[Any, Mapping[str, Any] | None]) -> bool:
-        prefix = config.get("topic.prefix")
-        for partition, offset in offsets.items():
-            if dict(partition) != {"server": prefix}:
-                raise ConnectError(f'The source partition reads {{"server": "{prefix}"}}, topic.prefix as configured.')
-            if offset is not None and not isinstance(offset.get("lsn"), int):
-                raise ConnectError('An offset is null or has a position in the log as a number: {"lsn": 123456}.')
+        check(
+            config.get("topic.prefix"),
+            offsets,
+            lambda offset: isinstance(offset.get("lsn"), int),
+            'An offset is null or has a position in the log as a number: {"lsn": 123456}.',
+        )
         return True
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from connect import ConfigError, settings
+from connect import settings
 from connect.settings import Config, Listed, WithoutEffect
 from connectors.jdbc.capture.types import Modes
 from connectors.jdbc.changes import keys as shared
-from connectors.jdbc.changes.filters import Selection
+from connectors.jdbc.changes import without_effect
 from connectors.jdbc.changes.keys import DATABASE, EVENTS, RUN, Names, names
+from connectors.jdbc.changes.without_effect import NO_PARTS, WAITS
 
 _SLOT: Final = "Slot and publication"
 
@@ -28,99 +29,30 @@ def _only_pgoutput(name: str, value: str) -> None:
         )
 
 
-def _no_transactions(name: str, value: bool) -> None:
-    if value:
-        raise ValueError("transaction topics are not written here. source.txId and source.sequence say the order.")
-
-
-_SIGNALS_BY_ROWS: Final = "signals are rows of the table that signal.data.collection names"
-_NOTHING_WRITTEN: Final = (
-    "an incremental snapshot writes nothing into the database: its watermarks are positions of the log"
-)
-_NO_NOTICES: Final = "this connector sends no notifications"
-_NO_MASKS: Final = "columns are captured as they are. The transformation MaskField hides a field"
-_NO_SOURCE_TYPES: Final = "types are not told beside schemas"
-_NO_PARTS: Final = "a snapshot reads tables one after another, in one transaction"
-_OWN_SNAPSHOTS: Final = "snapshot.mode has the ways there are"
-_WAITS: Final = "the worker restarts what failed, and the connector waits for a server that is away"
-_QUEUE: Final = "there is no queue: max.batch.size bounds what is in memory"
-
 #: Debezium's keys that nothing here follows, and why.
 WITHOUT_EFFECT: Final[dict[str, str | WithoutEffect]] = {
-    "signal.kafka.*": _SIGNALS_BY_ROWS,
-    "signal.consumer.*": _SIGNALS_BY_ROWS,
-    "signal.file": _SIGNALS_BY_ROWS,
-    "signal.poll.interval.ms": "signals come with the stream",
-    "incremental.snapshot.watermarking.strategy": _NOTHING_WRITTEN,
-    "incremental.snapshot.allow.schema.changes": WithoutEffect("each part has the columns of its moment", ("true",)),
-    "read.only": WithoutEffect(_NOTHING_WRITTEN, unless=("true",)),
+    **without_effect.WITHOUT_EFFECT,
+    **without_effect.SIGNALS,
     "xmin.fetch.interval.ms": WithoutEffect("a slot's xmin is not told", unless=("0",)),
-    "notification.*": _NO_NOTICES,
-    "converters": "columns are converted by their types alone. Transformations convert fields",
-    "converter.*": "columns are converted by their types alone. Transformations convert fields",
-    "post.processors": "events are not processed further. Transformations do that",
-    "post.processor.*": "events are not processed further. Transformations do that",
-    "snapshot.select.statement.overrides*": "a snapshot reads whole tables",
     "snapshot.locking.mode*": WithoutEffect("a snapshot locks nothing", unless=("none",)),
-    "snapshot.isolation.mode": WithoutEffect(_NO_PARTS, unless=("repeatable_read", "serializable")),
+    "snapshot.isolation.mode": WithoutEffect(NO_PARTS, unless=("repeatable_read", "serializable")),
     "snapshot.lock.timeout.ms": "a snapshot locks nothing",
-    "snapshot.max.threads*": WithoutEffect(_NO_PARTS, unless=("1",)),
-    "legacy.snapshot.max.threads": _NO_PARTS,
-    "snapshot.tables.order.by.row.count": WithoutEffect(_NO_PARTS, unless=("disabled",)),
-    "snapshot.delay.ms": WithoutEffect("a snapshot begins at once", unless=("0",)),
-    "streaming.delay.ms": WithoutEffect("the stream begins behind the snapshot at once", unless=("0",)),
-    "snapshot.mode.custom.name": _OWN_SNAPSHOTS,
-    "snapshot.mode.configuration.based.*": _OWN_SNAPSHOTS,
-    "snapshot.query.mode*": WithoutEffect(_OWN_SNAPSHOTS, unless=("select_all",)),
     "message.prefix.*": "messages of pg_logical_emit_message are not captured",
     "logical_decoding_message.*": "messages of pg_logical_emit_message are not captured",
     "replica.identity.autoset.values": "tables are left as they are. ALTER TABLE ... REPLICA IDENTITY does that",
-    "column.mask.*": _NO_MASKS,
-    "column.truncate.*": _NO_MASKS,
-    "column.propagate.source.type": _NO_SOURCE_TYPES,
-    "datatype.propagate.source.type": _NO_SOURCE_TYPES,
-    "include.schema.comments": WithoutEffect(_NO_SOURCE_TYPES, unless=("false",)),
-    "skip.messages.without.change": WithoutEffect("every change is an event", unless=("false",)),
-    "topic.naming.strategy": WithoutEffect(
-        "topic.prefix and topic.delimiter name topics. The transformation RegexRouter names them otherwise",
-        unless=("io.debezium.schema.SchemaTopicNamingStrategy", "io.debezium.schema.DefaultTopicNamingStrategy"),
-    ),
-    "topic.cache.size": "there are as many names as tables",
-    "topic.transaction": "transaction topics are not written here",
-    "transaction.metadata.factory": "transaction topics are not written here",
-    "sourceinfo.struct.maker": "the source block is as Debezium's is by itself",
     "slot.stream.params": "the stream is read as Debezium reads it by itself",
     "slot.seek.to.known.offset.on.start": "the stream always begins where the stored offset says",
-    "slot.max.retries": _WAITS,
-    "slot.retry.delay.ms": _WAITS,
-    "errors.max.retries": _WAITS,
-    "retriable.restart.connector.wait.ms": _WAITS,
-    "custom.retriable.exception": _WAITS,
+    "slot.max.retries": WAITS,
+    "slot.retry.delay.ms": WAITS,
     "create.slot.command.timeout": "a slot is waited for as long as it takes to make it",
     "lsn.flush.*": "the server is told what is stored, in the connector's own time",
     "flush.lsn.source": WithoutEffect("the server is told what is stored", unless=("true",)),
     "offset.mismatch.strategy": "the stream always begins where the stored offset says",
     "schema.refresh.mode": "columns are known from the stream",
-    "event.processing.failure.handling.mode": WithoutEffect("the task fails", unless=("fail",)),
-    "event.converting.failure.handling.mode": WithoutEffect("the task fails", unless=("fail",)),
-    "max.queue.size": _QUEUE,
-    "max.queue.size.in.bytes": _QUEUE,
-    "query.fetch.size": "snapshot.fetch.size says how many rows are read at a time",
-    "database.initial.statements": "sessions are set up by the connector alone",
     "database.tcpKeepAlive": WithoutEffect("connections are always kept alive", unless=("true",)),
     "database.sslfactory": "libpq speaks TLS. database.sslmode and the keys beside it say how",
-    "table.ignore.builtin": WithoutEffect("tables of the server itself are never captured", unless=("true",)),
-    "connection.validation.timeout.ms": "a validation waits 5 s for the database",
-    "executor.shutdown.timeout.ms": "task.shutdown.graceful.timeout.ms of the worker says how long a stop may take",
-    "extended.headers.enabled": WithoutEffect("events have no headers about the connector", unless=("false",)),
     "include.schema.changes": WithoutEffect("a change of a table's columns is not an event", unless=("false",)),
-    "snapshot.scan.all.columns.force": WithoutEffect("columns are those of the tables that are captured", ("false",)),
-    "log.position.check.enable": WithoutEffect("a position that the server has no more is always found", ("true",)),
-    "guardrail.collections.*": "there is no limit on tables. table.include.list chooses them",
-    "custom.metric.tags": "metrics have the labels that `connect docs metrics` tells",
     "advanced.metrics.enable": "metrics are those that `connect docs postgres-cdc` tells",
-    "openlineage.*": "nothing is told to OpenLineage",
-    "custom.sanitize.pattern": "topic names keep what Kafka takes",
 }
 
 
@@ -128,8 +60,6 @@ class CaptureOptions(Names, settings.Options, without_effect=WITHOUT_EFFECT):
     """The keys, and what they mean together.
 
     Attributes:
-        heartbeats: the prefix of the heartbeats' topic.
-        selection: which tables and columns are captured.
         modes: how values are written.
     """
 
@@ -268,14 +198,9 @@ class CaptureOptions(Names, settings.Options, without_effect=WITHOUT_EFFECT):
     topic_heartbeat_prefix = shared.topic_heartbeat_prefix
     heartbeat_action_query = shared.heartbeat_action_query
     tombstones_on_delete = shared.tombstones_on_delete
-    decimal_handling_mode = settings.String(
-        "decimal.handling.mode",
-        default="precise",
-        group=EVENTS,
-        validator=settings.one_of("precise", "double", "string", ignore_case=True),
-        convert=str.lower,
+    decimal_handling_mode = shared.decimal_handling_mode.replaced(
         doc="How numeric and money are written: precise: Connect's Decimal, or a scale with each value where a column "
-        "has none. double. string.",
+        "has none. double. string."
     )
     time_precision_mode = settings.String(
         "time.precision.mode",
@@ -287,14 +212,7 @@ class CaptureOptions(Names, settings.Options, without_effect=WITHOUT_EFFECT):
         "adaptive_time_microseconds: the same, times always in microseconds. connect: Connect's types, in "
         "milliseconds.",
     )
-    binary_handling_mode = settings.String(
-        "binary.handling.mode",
-        default="bytes",
-        group=EVENTS,
-        validator=settings.one_of("bytes", "base64", "base64-url-safe", "hex", ignore_case=True),
-        convert=str.lower,
-        doc="How bytea is written.",
-    )
+    binary_handling_mode = shared.binary_handling_mode.replaced(doc="How bytea is written.")
     hstore_handling_mode = settings.String(
         "hstore.handling.mode",
         default="json",
@@ -329,14 +247,7 @@ class CaptureOptions(Names, settings.Options, without_effect=WITHOUT_EFFECT):
     skipped = shared.skipped
     adjusts_schemas = shared.adjusts_schemas
     adjusts_fields = shared.adjusts_fields
-    provide_transaction_metadata = settings.Boolean(
-        "provide.transaction.metadata",
-        default=False,
-        importance="LOW",
-        group=EVENTS,
-        validator=_no_transactions,
-        doc="Not supported: true is refused. source.txId and source.sequence tell transactions apart.",
-    )
+    provide_transaction_metadata = shared.no_transactions("source.txId and source.sequence")
 
     def __init__(self, config: Config) -> None:
         """Check parsed values.
@@ -345,18 +256,7 @@ class CaptureOptions(Names, settings.Options, without_effect=WITHOUT_EFFECT):
             ConfigError: they contradict each other.
         """
         super().__init__(config)
-        for what in ("schema", "table", "column"):
-            if config[f"{what}.include.list"] and config[f"{what}.exclude.list"]:
-                raise ConfigError(f"{what}.exclude.list", f"is not possible together with {what}.include.list.")
-        self.heartbeats = self.topic_heartbeat_prefix or self.heartbeat_topics_prefix
-        self.selection = Selection(
-            self.schema_include,
-            self.schema_exclude,
-            self.table_include,
-            self.table_exclude,
-            self.column_include,
-            self.column_exclude,
-        )
+        self.choose("schema", self.schema_include, self.schema_exclude)
         self.modes = Modes(
             decimal=self.decimal_handling_mode,
             time=self.time_precision_mode,

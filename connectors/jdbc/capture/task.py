@@ -22,6 +22,7 @@ from connectors.jdbc.capture.snapshot import Snapshot
 from connectors.jdbc.capture.stream import Changes, offset
 from connectors.jdbc.capture.tables import Tables
 from connectors.jdbc.changes.events import Events
+from connectors.jdbc.changes.heartbeats import Heartbeats
 from connectors.jdbc.changes.incremental import IncrementalSnapshot
 
 log = logging.getLogger(__name__)
@@ -53,8 +54,7 @@ class PostgresCdcSourceTask(SourceTask):
         self._most_of_snapshot = options.snapshot_fetch_size
         self._patience = min(1.0, options.poll_interval)
         self._status_every = options.status_update_interval
-        self._heartbeat_every = options.heartbeat_interval
-        self._heartbeat_due = time.monotonic() + self._heartbeat_every
+        self._heartbeats = Heartbeats(options.heartbeat_interval, options.heartbeat_action_query)
         self._database: CapturedDatabase | None = None
         self._stream: ReplicationConnection | None = None
         self._snapshot: Snapshot | None = None
@@ -117,12 +117,7 @@ class PostgresCdcSourceTask(SourceTask):
         chosen = self._chosen
         told = parameters(self.context.configs)
         self._database = database = CapturedDatabase(told)
-        self._events = Events(
-            chosen.prefix,
-            database.name,
-            chosen.tombstones_on_delete,
-            chosen.delimiter.join((chosen.heartbeats, chosen.prefix)),
-        )
+        self._events = Events(chosen.prefix, database.name, chosen.tombstones_on_delete, chosen.heartbeats)
         self._tables = Tables(chosen, database.query)
         mode = chosen.snapshot_mode
         if mode == "initial_only":
@@ -297,7 +292,8 @@ class PostgresCdcSourceTask(SourceTask):
             if stream.asked:
                 self._settle(stream)
             stream.wait(_WAIT_S)
-        self._beat(changes)
+        assert self._database is not None
+        self._heartbeats.beat(changes, self._database.query)
         self._measure(changes)
         # From here on nothing may fail: the rows that are handed out now are not read again.
         batch = events.take(offset)
@@ -333,22 +329,6 @@ class PostgresCdcSourceTask(SourceTask):
             stream.say(self._confirmed)
         except RetriableError as error:
             log.debug("%s", error)  # the next poll will find out
-
-    def _beat(self, changes: Changes) -> None:
-        """A heartbeat, when it is due and between transactions: its offset says that all before is done."""
-        now = time.monotonic()
-        if not self._heartbeat_every or now < self._heartbeat_due or changes.transaction is not None:
-            return
-        self._heartbeat_due = now + self._heartbeat_every
-        changes.heartbeat()
-        if action := self._chosen.heartbeat_action_query:
-            assert self._database is not None
-            try:
-                self._database.query(action)
-            except RetriableError:
-                raise
-            except ConnectError as error:
-                log.warning("heartbeat.action.query failed: %s", error)
 
     # The connections.
 

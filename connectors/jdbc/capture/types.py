@@ -5,7 +5,6 @@ The schemas are Debezium's, so that consumers of its topics can read these.
 
 from __future__ import annotations
 
-import base64
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -15,6 +14,7 @@ from typing import Any, Final
 from connect import Schema, Type, logical, schema
 from connectors.jdbc.capture import text
 from connectors.jdbc.capture.catalog import PgType, Types
+from connectors.jdbc.changes.forms import BYTES_WRITTEN, POINT
 
 Reader = Callable[[bytes], Any]
 
@@ -23,12 +23,6 @@ _VARIABLE: Final = Schema.struct(
     name="io.debezium.data.VariableScaleDecimal",
     version=1,
     doc="Variable scaled decimal",
-)
-_POINT: Final = Schema.struct(
-    {"x": schema.FLOAT64, "y": schema.FLOAT64, "wkb": schema.OPTIONAL_BYTES, "srid": schema.OPTIONAL_INT32},
-    name="io.debezium.data.geometry.Point",
-    version=1,
-    doc="Geometry (POINT)",
 )
 
 
@@ -112,18 +106,10 @@ def _text(name: str | None = None, **more: Any) -> Callable[[int, Modes], Column
 
 def _binary(modes: Modes, read: Callable[[bytes], bytes]) -> ColumnType:
     gone = modes.placeholder.encode()
-    write = _BINARY[modes.binary]
+    write = BYTES_WRITTEN[modes.binary]
     if write is None:
         return ColumnType(schema.BYTES, read, b"", gone, literal=False)
     return ColumnType(schema.STRING, lambda value: write(read(value)), "", modes.placeholder, literal=False)
-
-
-_BINARY: Final[dict[str, Callable[[bytes], str] | None]] = {
-    "bytes": None,
-    "base64": lambda value: base64.b64encode(value).decode(),
-    "base64-url-safe": lambda value: base64.urlsafe_b64encode(value).decode(),
-    "hex": bytes.hex,
-}
 
 
 def _numeric(modifier: int, modes: Modes) -> ColumnType:
@@ -291,5 +277,5 @@ _BY_NAME: Final[dict[str, Callable[[int, Modes], ColumnType]]] = {
     "ltree": _text("io.debezium.data.Ltree"),
     "tsvector": _text("io.debezium.data.Tsvector"),
     "hstore": _hstore,
-    "point": _plain(_POINT, _point, _point(b"(0,0)"), literal=False),
+    "point": _plain(POINT, _point, _point(b"(0,0)"), literal=False),
 }

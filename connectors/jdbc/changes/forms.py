@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol
 
@@ -17,6 +18,19 @@ SNAPSHOT: Final = Schema(
     version=1,
     parameters={"allowed": "true,first,first_in_data_collection,last_in_data_collection,last,false,incremental"},
 )
+POINT: Final = Schema.struct(
+    {"x": schema.FLOAT64, "y": schema.FLOAT64, "wkb": schema.OPTIONAL_BYTES, "srid": schema.OPTIONAL_INT32},
+    name="io.debezium.data.geometry.Point",
+    version=1,
+    doc="Geometry (POINT)",
+)
+#: What writes bytes, by binary.handling.mode; None where they stay bytes.
+BYTES_WRITTEN: Final[dict[str, Callable[[bytes], str] | None]] = {
+    "bytes": None,
+    "base64": lambda value: base64.b64encode(value).decode(),
+    "base64-url-safe": lambda value: base64.urlsafe_b64encode(value).decode(),
+    "hex": bytes.hex,
+}
 _TRANSACTION: Final = Schema.struct(
     {"id": schema.STRING, "total_order": schema.INT64, "data_collection_order": schema.INT64},
     name="event.block",

@@ -8,7 +8,7 @@ from typing import Final
 
 from connect import ConfigError, settings
 from connect.settings import Listed, Setting
-from connectors.jdbc.changes.filters import Filters, filters
+from connectors.jdbc.changes.filters import Filters, Selection, filters
 
 #: The groups of keys.
 DATABASE: Final = "Database"
@@ -44,6 +44,23 @@ def names(key: str, what: str, verb: str) -> Setting[Filters]:
         listed=None if what.startswith("columns") else Listed.BY_CONNECTOR,
         doc=f"Regular expressions of {what} to {verb}, separated by commas; each matches a whole name, whatever "
         "its case. Not together with its counterpart.",
+    )
+
+
+def no_transactions(order: str) -> Setting[bool]:
+    """provide.transaction.metadata, which is refused; fields of `order` tell the same."""
+
+    def refuse(name: str, value: bool) -> None:
+        if value:
+            raise ValueError(f"transaction topics are not written here. {order} say the order.")
+
+    return settings.Boolean(
+        "provide.transaction.metadata",
+        default=False,
+        importance="LOW",
+        group=EVENTS,
+        validator=refuse,
+        doc=f"Not supported: true is refused. {order} tell transactions apart.",
     )
 
 
@@ -187,18 +204,72 @@ skipped = settings.List(
     convert=lambda written: frozenset(written) - {"none"},
     doc="Which changes to leave out: c, u, d, t (truncate), or none.",
 )
+decimal_handling_mode = settings.String(
+    "decimal.handling.mode",
+    default="precise",
+    group=EVENTS,
+    validator=settings.one_of("precise", "double", "string", ignore_case=True),
+    convert=str.lower,
+    doc="How decimals are written: precise: Connect's Decimal. double. string.",
+)
+binary_handling_mode = settings.String(
+    "binary.handling.mode",
+    default="bytes",
+    group=EVENTS,
+    validator=settings.one_of("bytes", "base64", "base64-url-safe", "hex", ignore_case=True),
+    convert=str.lower,
+    doc="How columns of bytes are written.",
+)
 adjusts_schemas = _adjustment("schema", "schemas")
 adjusts_fields = _adjustment("field", "fields")
 
 
 class Names:
-    """Base of options: the names of topics, schemas and fields, and the tables' own keys."""
+    """Base of options: the names of topics, schemas and fields, which tables are captured, and their own keys.
+
+    Attributes:
+        heartbeats: the topic of heartbeats.
+        selection: which tables and columns are captured.
+    """
 
     prefix: str
     delimiter: str
     keys: Sequence[tuple[Filters, list[str]]]
     adjusts_schemas: bool
     adjusts_fields: bool
+    table_include: Filters
+    table_exclude: Filters
+    column_include: Filters
+    column_exclude: Filters
+    heartbeat_topics_prefix: str
+    topic_heartbeat_prefix: str | None
+    heartbeats: str
+    selection: Selection
+
+    def choose(self, of: str, include: Filters, exclude: Filters) -> None:
+        """Set the attributes.
+
+        Args:
+            of: what tables are in: schema or database.
+            include: which of these are captured.
+            exclude: which are not.
+
+        Raises:
+            ConfigError: the lists contradict each other.
+        """
+        self.selection = Selection(
+            include, exclude, self.table_include, self.table_exclude, self.column_include, self.column_exclude
+        )
+        for what, some, others in (
+            (of, include, exclude),
+            ("table", self.table_include, self.table_exclude),
+            ("column", self.column_include, self.column_exclude),
+        ):
+            if some and others:
+                raise ConfigError(f"{what}.exclude.list", f"is not possible together with {what}.include.list.")
+        self.heartbeats = self.delimiter.join(
+            (self.topic_heartbeat_prefix or self.heartbeat_topics_prefix, self.prefix)
+        )
 
     def topic(self, *parts: str) -> str:
         """The name of a topic: characters that Kafka refuses become underscores."""
