@@ -1,11 +1,16 @@
 """Starts a real MariaDB on this machine: the one that is installed, or binaries from the Java world's repository."""
 
+import datetime as dt
+import ipaddress
 import shutil
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import pymysql
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from tests.servers.own_process import not_root, unpacked
 from tests.servers.server_process import ServerProcess
@@ -88,6 +93,10 @@ class MariaServer(ServerProcess, MariaDatabase):
                 "innodb-flush-log-at-trx-commit": "0",
                 "innodb-buffer-pool-size": "64M",
                 "default-time-zone": "+00:00",
+                # What change capture needs.
+                "log-bin": "binlog",
+                "binlog-format": "ROW",
+                "server-id": "1",
                 **settings,
             }
         )
@@ -97,8 +106,37 @@ class MariaServer(ServerProcess, MariaDatabase):
             *(self._programs.server, "--no-defaults", f"--datadir={self.data}", f"--port={self.port}"),
             *(f"--pid-file={self.folder / 'pid'}", f"--socket={self.folder / 'socket'}"),
             *(f"--tmpdir={self.folder}", *self._programs.places),
+            # Without a certificate it makes one at each start, with a key that takes seconds.
+            *(f"--ssl-cert={self.certificate}", f"--ssl-key={self.folder / 'key.pem'}"),
             *(f"--{name}={value}" for name, value in self._settings.items()),
         ]
+
+    @property
+    def certificate(self) -> Path:
+        """Its own, which is its authority as well."""
+        return self.folder / "certificate.pem"
+
+    def _make_certificate(self) -> None:
+        key = ec.generate_private_key(ec.SECP256R1())
+        name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "MariaDB of the tests")])
+        now = dt.datetime.now(dt.UTC)
+        made = (
+            x509.CertificateBuilder()
+            .subject_name(name)
+            .issuer_name(name)
+            .public_key(key.public_key())
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(now - dt.timedelta(days=1))
+            .not_valid_after(now + dt.timedelta(days=1))
+            .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+            .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(HOST))]), critical=False)
+            .sign(key, hashes.SHA256())
+        )
+        self.certificate.write_bytes(made.public_bytes(serialization.Encoding.PEM))
+        written = key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
+        (self.folder / "key.pem").write_bytes(written)  # readable for the server's user; it opens nothing
 
     def _answers(self) -> bool:
         try:
@@ -114,6 +152,7 @@ class MariaServer(ServerProcess, MariaDatabase):
 
     def _initialise(self) -> None:
         """What mariadb-install-db does, and a user of ours, in one run of the server without a network."""
+        self._make_certificate()
         self.data.mkdir()
         if as_user := not_root():
             shutil.chown(self.data, as_user["user"], as_user["group"])
