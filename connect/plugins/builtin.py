@@ -13,6 +13,8 @@ _SOURCES = {
     "io.confluent.connect.jdbc.JdbcSourceConnector": "connectors.jdbc.source:JdbcSourceConnector",
     "io.confluent.connect.s3.source.S3SourceConnector": "connectors.s3.source:S3SourceConnector",
     "io.debezium.connector.postgresql.PostgresConnector": "connectors.jdbc.capture:PostgresCdcSourceConnector",
+    "io.debezium.connector.mysql.MySqlConnector": "connectors.jdbc.mysql_capture:MySqlCdcSourceConnector",
+    "io.debezium.connector.mariadb.MariaDbConnector": "connectors.jdbc.mysql_capture:MariaDbCdcSourceConnector",
     "io.confluent.kafka.connect.datagen.DatagenConnector": "connectors.datagen:DatagenConnector",
     **{
         f"org.apache.kafka.connect.mirror.Mirror{what}Connector": f"connectors.mirror:Mirror{what}Connector"
@@ -42,6 +44,8 @@ _TASKS = {
     "io.confluent.connect.jdbc.JdbcSourceConnector": "io.confluent.connect.jdbc.source.JdbcSourceTask",
     "io.confluent.connect.jdbc.JdbcSinkConnector": "io.confluent.connect.jdbc.sink.JdbcSinkTask",
     "io.debezium.connector.postgresql.PostgresConnector": "io.debezium.connector.postgresql.PostgresConnectorTask",
+    "io.debezium.connector.mysql.MySqlConnector": "io.debezium.connector.mysql.MySqlConnectorTask",
+    "io.debezium.connector.mariadb.MariaDbConnector": "io.debezium.connector.mariadb.MariaDbConnectorTask",
     "com.github.dariobalinzo.ElasticSourceConnector": "com.github.dariobalinzo.task.ElasticSourceTask",
 }
 
@@ -54,6 +58,8 @@ _OTHER_NAMES = {
         "PostgresCdcSource",
         "PostgresCdc",
     ),
+    "io.debezium.connector.mysql.MySqlConnector": ("MySqlCdcSourceConnector", "MySqlCdcSource", "MySqlCdc"),
+    "io.debezium.connector.mariadb.MariaDbConnector": ("MariaDbCdcSourceConnector", "MariaDbCdcSource", "MariaDbCdc"),
     "io.confluent.connect.elasticsearch.ElasticsearchSinkConnector": (
         "io.aiven.connect.elasticsearch.ElasticsearchSinkConnector",
     ),

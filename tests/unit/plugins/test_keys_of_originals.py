@@ -15,6 +15,7 @@ from connectors.file import FileStreamSinkConnector, FileStreamSourceConnector
 from connectors.http.sink import HttpSinkConnector
 from connectors.http.source import HttpSourceConnector
 from connectors.jdbc.capture.connector import PostgresCdcSourceConnector
+from connectors.jdbc.mysql_capture.connector import MySqlCdcSourceConnector
 from connectors.jdbc.sink import JdbcSinkConnector
 from connectors.jdbc.source import JdbcSourceConnector
 from connectors.s3.sink import S3SinkConnector
@@ -121,6 +122,40 @@ ORIGINALS: dict[str, tuple[Any, str]] = {
         custom.sanitize.pattern event.processing.failure.handling.mode event.converting.failure.handling.mode
         connection.validation.timeout.ms executor.shutdown.timeout.ms extended.headers.enabled advanced.metrics.enable
         guardrail.collections.max guardrail.collections.limit.action openlineage.integration.enabled""",
+    ),
+    "Debezium's MySQL and MariaDB sources": (
+        MySqlCdcSourceConnector,
+        """database.hostname database.port database.user database.password database.server.id database.protocol
+        database.jdbc.driver database.initial.statements database.query.timeout.ms database.ssl.mode
+        database.ssl.keystore database.ssl.keystore.password database.ssl.truststore database.ssl.truststore.password
+        driver.connectTimeout connect.timeout.ms connect.keep.alive connect.keep.alive.interval.ms topic.prefix
+        topic.delimiter topic.heartbeat.prefix topic.transaction topic.cache.size topic.naming.strategy
+        database.include.list database.exclude.list table.include.list table.exclude.list table.ignore.builtin
+        column.include.list column.exclude.list message.key.columns column.mask.hash.v2.SHA-256.with.salt.x
+        column.mask.with.5.chars column.truncate.to.5.chars column.propagate.source.type
+        datatype.propagate.source.type gtid.source.includes gtid.source.excludes gtid.source.filter.dml.events
+        binlog.buffer.size use.nongraceful.disconnect include.query include.schema.changes include.schema.comments
+        schema.history.internal schema.history.internal.kafka.topic schema.history.internal.kafka.bootstrap.servers
+        schema.history.internal.store.only.captured.tables.ddl schema.history.internal.skip.unparseable.ddl
+        snapshot.mode snapshot.mode.custom.name snapshot.mode.configuration.based.snapshot.data snapshot.locking.mode
+        snapshot.locking.mode.custom.name snapshot.include.collection.list snapshot.fetch.size snapshot.delay.ms
+        snapshot.isolation.mode snapshot.lock.timeout.ms snapshot.max.threads snapshot.query.mode
+        snapshot.query.mode.custom.name snapshot.select.statement.overrides
+        snapshot.select.statement.overrides.shop.orders snapshot.tables.order.by.row.count snapshot.new.tables
+        streaming.delay.ms min.row.count.to.stream.results incremental.snapshot.chunk.size
+        incremental.snapshot.allow.schema.changes incremental.snapshot.watermarking.strategy signal.data.collection
+        signal.enabled.channels signal.poll.interval.ms notification.enabled.channels notification.sink.topic.name
+        read.only poll.interval.ms max.batch.size max.queue.size max.queue.size.in.bytes query.fetch.size
+        heartbeat.interval.ms heartbeat.topics.prefix heartbeat.action.query tombstones.on.delete
+        decimal.handling.mode bigint.unsigned.handling.mode time.precision.mode binary.handling.mode
+        enable.time.adjuster unavailable.value.placeholder skipped.operations skip.messages.without.change
+        schema.name.adjustment.mode field.name.adjustment.mode provide.transaction.metadata
+        transaction.metadata.factory sourceinfo.struct.maker converters post.processors log.position.check.enable
+        errors.max.retries retriable.restart.connector.wait.ms custom.retriable.exception custom.metric.tags
+        custom.sanitize.pattern event.deserialization.failure.handling.mode event.processing.failure.handling.mode
+        event.converting.failure.handling.mode inconsistent.schema.handling.mode connection.validation.timeout.ms
+        executor.shutdown.timeout.ms extended.headers.enabled advanced.metrics.enable guardrail.collections.max
+        guardrail.collections.limit.action openlineage.integration.enabled""",
     ),
     "Confluent's Elasticsearch sink": (
         ElasticsearchSinkConnector,

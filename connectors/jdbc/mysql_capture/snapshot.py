@@ -1,0 +1,121 @@
+"""A snapshot: all rows of the captured tables at one moment, and the place of that moment in the log."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import pymysql
+
+from connect import ConnectError, RetriableError
+from connectors.jdbc.changes.forms import Struct
+from connectors.jdbc.changes.marks import marked
+from connectors.jdbc.mysql_capture.catalog import Tables
+from connectors.jdbc.mysql_capture.database import CapturedServer, Place
+from connectors.jdbc.mysql_capture.facts import TableFacts
+from connectors.jdbc.mysql_capture.keys import CaptureOptions
+from connectors.jdbc.mysql_capture.tables import Table
+
+log = logging.getLogger(__name__)
+
+#: Errors that say that a table went away or was changed meanwhile: the next snapshot knows nothing of that.
+_CHANGED = (1146, 1412, 1054)
+_ROWS = 500  # that are asked of the driver at once
+
+
+def begin(server: CapturedServer, chosen: CaptureOptions, tables: Tables) -> tuple[Place, list[TableFacts]]:
+    """Begin the transaction of the snapshot: where it stands in the log, and the captured tables in their order.
+
+    Raises:
+        RetriableError: a lock was not to be had, or the connection broke.
+        ConnectError: the user may not do that.
+    """
+    locks = chosen.snapshot_locking != "none"
+    server.query("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+    if locks:
+        _lock(server)
+    try:
+        server.query("START TRANSACTION WITH CONSISTENT SNAPSHOT")
+        place = server.place() if locks else _own_place(server)
+        found = []
+        for database, name in server.tables():
+            if chosen.selection.table(database, name) and (facts := server.facts(database, name)) is not None:
+                tables.take(facts, place)
+                found.append(facts)
+    finally:
+        if locks and server.connection.open:
+            server.query("UNLOCK TABLES")
+    return place, found
+
+
+def _lock(server: CapturedServer) -> None:
+    try:
+        server.query("FLUSH TABLES WITH READ LOCK")
+    except RetriableError:
+        raise
+    except ConnectError as error:
+        hint = " or set snapshot.locking.mode=none" if server.mariadb else ""
+        raise ConnectError(
+            f"{error}. A snapshot needs the right to keep others from writing for a moment: GRANT RELOAD ON *.* TO the "
+            f"user,{hint}."
+        ) from error
+
+
+def _own_place(server: CapturedServer) -> Place:
+    """Where a transaction's snapshot stands, as the server itself knows it."""
+    by_name = {name.lower(): value for name, value in server.texts("SHOW STATUS LIKE 'binlog_snapshot%'")}
+    file = by_name.get("binlog_snapshot_file")
+    if not file:
+        raise ConnectError(
+            "The server does not know where a snapshot stands in its log, as MariaDB and Percona Server do. Set "
+            "snapshot.locking.mode=minimal."
+        )
+    position = int(by_name["binlog_snapshot_position"])
+    gtids = server.gtids(file, position) if server.mariadb else by_name.get("binlog_snapshot_gtid_executed")
+    return Place(file, position, (gtids or "").replace("\n", ""))
+
+
+class Snapshot:
+    """Reads tables one after another, in the transaction that `begin` began."""
+
+    def __init__(self, server: CapturedServer, found: list[TableFacts], tables: Tables) -> None:
+        self._server = server
+        self._found = found
+        self._tables = tables
+        #: Each row with its table, its number of bytes, and Debezium's word for its place.
+        self.rows = marked(self._all())
+
+    def _all(self) -> Iterator[tuple[Table, tuple[Struct, int]]]:
+        for facts in self._found:
+            table = self._tables.form(facts)
+            if table.captured:
+                yield from self._read(table)
+
+    def _read(self, table: Table) -> Iterator[tuple[Table, tuple[Struct, int]]]:
+        read = table.row_reader()
+        try:
+            cursor = self._server.stream(_select(table))
+            while rows := cursor.fetchmany(_ROWS):
+                for row in rows:
+                    yield table, (read(row), sum(map(len, filter(None, row))))
+        except pymysql.Error as error:
+            failure = self._server.failure(error)
+            what = f"{table.facts.full_name} cannot be read: {failure}"
+            if isinstance(failure, RetriableError) or error.args[0] in _CHANGED:
+                raise RetriableError(what) from error
+            raise ConnectError(what) from error
+
+
+def _select(table: Table) -> str:
+    by_name: dict[str, Any] = {column.name: column for column in table.facts.columns}
+    # A float is written with six digits, unless it is one of eight bytes.
+    columns = ", ".join(
+        f"({quoted(name)} + 0e0)" if by_name[name].base == "float" else quoted(name) for name in table.captured
+    )
+    return f"SELECT {columns} FROM {quoted(table.database)}.{quoted(table.name)}"
+
+
+def quoted(name: str) -> str:
+    """A quoted identifier in SQL."""
+    return "`" + name.replace("`", "``") + "`"
