@@ -62,12 +62,25 @@ class Tables:
         self._forms: dict[TableFacts, Table] = {}
         self._server: CapturedServer | None = None
         self._changed_at: dict[TableName, int] = {}
+        self._settled: tuple[dict[TableName, _Known], dict[TableName, int]] = {}, {}
+        self._touched = False  # since then
         self._metadata = Metadata()
 
     def use(self, server: CapturedServer) -> None:
         """Ask this server from now on."""
         self._server = server
         self._metadata.use(server)
+
+    def settle(self) -> None:
+        """Rows before this place of the log are done: they are not read again."""
+        if self._touched:
+            self._settled, self._touched = (dict(self._known), dict(self._changed_at)), False
+
+    def undo(self) -> None:
+        """Reading goes back to the last `settle`, and so do the definitions."""
+        if self._touched:
+            known, changed_at = self._settled
+            self._known, self._changed_at, self._touched = dict(known), dict(changed_at), False
 
     def wants(self, database: str, table: str) -> bool:
         """Whether a table is captured. The server's own never are."""
@@ -83,6 +96,7 @@ class Tables:
 
     def take(self, facts: TableFacts, since: Place) -> None:
         """A definition that holds from this place on."""
+        self._touched = True
         self._known[facts.database, facts.name] = _Known(facts, since)
 
     def reading(self, found: TableMap, at: int) -> Reading | None:
@@ -135,6 +149,7 @@ class Tables:
         facts = server.facts(*name)
         if facts is None:
             return None
+        self._touched = True
         self._changed_at[name] = server.changed_at(*name)
         self._known[name] = _Known(facts, since)
         return self._known[name]
@@ -149,6 +164,7 @@ class Tables:
     def follow(self, sql: str, database: str, place: Place, end: Place) -> list[Change]:
         """Take note of a statement between these places of the log: what it does to tables."""
         found = changes(sql, database)
+        self._touched = self._touched or bool(found)
         for change in found:
             self._follow(change, place, end)
         return found

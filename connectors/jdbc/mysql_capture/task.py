@@ -92,6 +92,7 @@ class MySqlCdcSourceTask(SourceTask):
             self._finished = True
             return
         # What was read before a connection broke, and not handed out, is read again.
+        self._tables.undo()
         self._events = Events(chosen.prefix, "", chosen.tombstones_on_delete, chosen.heartbeats)
         options = connection_options(self.context.configs)
         self._server = server = CapturedServer(options)
@@ -113,6 +114,7 @@ class MySqlCdcSourceTask(SourceTask):
         for database, name in server.tables():
             if self._chosen.selection.table(database, name) and (facts := server.facts(database, name)) is not None:
                 self._tables.take(facts, place)
+        self._tables.settle()
 
     def _begin_snapshot(self, server: CapturedServer) -> None:
         place, found = snapshot.begin(server, self._chosen, self._tables)
@@ -152,6 +154,7 @@ class MySqlCdcSourceTask(SourceTask):
         self._snapshot = None
         self._server.query("COMMIT")
         self._kind, self._resume = "stream", self._after
+        self._tables.settle()
         self._first = False
         self._finished = self._chosen.snapshot_mode == "initial_only"
         batch = self._events.take(origin.offset)
@@ -234,6 +237,7 @@ class MySqlCdcSourceTask(SourceTask):
         self._measure(changes)
         # From here on nothing may fail: the rows that are handed out now are not read again.
         self._resume = changes.resume()
+        self._tables.settle()
         return events.take(origin.offset)
 
     def _measure(self, changes: Changes) -> None:

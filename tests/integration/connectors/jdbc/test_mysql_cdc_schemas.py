@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from connect import ConnectError
+from connectors.jdbc.mysql_capture import binlog
+from connectors.jdbc.mysql_capture.replication import ReplicationConnection
 from tests.servers.mariadb import MariaServer
 
 from .mysql_captured import Captured, fields, ids
@@ -89,6 +91,34 @@ def test_rows_have_the_columns_of_their_time(any_log: Captured, late: bool) -> N
     assert by_id[10].value["after"]["word"] == "ö"
     assert by_id[11].key == {"id": 11}
     assert by_id[18].value["after"] == {"id": 18, "word": "o"}
+
+
+@pytest.mark.parametrize("metadata", METADATA)
+def test_rows_that_are_read_again_have_the_columns_of_their_time(
+    captured: Captured, metadata: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The connection breaks behind a change of the table, and what was read before is not handed out yet."""
+    captured.execute(f"SET GLOBAL binlog_row_metadata = {metadata}")
+    captured.execute("CREATE TABLE line (id int PRIMARY KEY, word text)")
+    run = captured.run(snapshot_mode="no_data").start()
+    run.poll()
+    receive, received = ReplicationConnection.receive, 0
+
+    def breaking(stream: ReplicationConnection, wait: float = 0.0) -> bytes | None:
+        nonlocal received
+        found = receive(stream, wait)
+        received += found is not None and found[4] in binlog.ROWS
+        if received == 2:
+            received += 1
+            stream._lost("it was cut")
+        return found
+
+    captured.execute("INSERT INTO line VALUES (1, 'a')", "ALTER TABLE line RENAME COLUMN word TO text")
+    captured.execute("INSERT INTO line VALUES (2, 'b')")
+    monkeypatch.setattr(ReplicationConnection, "receive", breaking)
+    captured.until(run, lambda: 2 in ids(run.records))
+    assert received > 3
+    assert [(r.value["after"]["id"], fields(r)) for r in run.records] == [(1, ["id", "word"]), (2, ["id", "text"])]
 
 
 def test_a_task_that_was_away_reads_old_rows_of_a_log_with_all_metadata(captured: Captured) -> None:
