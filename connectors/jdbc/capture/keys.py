@@ -32,7 +32,6 @@ def _only_pgoutput(name: str, value: str) -> None:
 #: Debezium's keys that nothing here follows, and why.
 WITHOUT_EFFECT: Final[dict[str, str | WithoutEffect]] = {
     **without_effect.WITHOUT_EFFECT,
-    **without_effect.SIGNALS,
     "xmin.fetch.interval.ms": WithoutEffect("a slot's xmin is not told", unless=("0",)),
     "snapshot.locking.mode*": WithoutEffect("a snapshot locks nothing", unless=("none",)),
     "snapshot.isolation.mode": WithoutEffect(NO_PARTS, unless=("repeatable_read", "serializable")),

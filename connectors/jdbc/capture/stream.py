@@ -97,6 +97,8 @@ class Changes:
         Raises:
             RetriableError: the database does not answer.
         """
+        if self._incremental.idle:
+            return
         events, origin = self._events, Origin(time.time_ns() // 1000, self.committed, None)
         for table, row, left in self._incremental.ready(self.done):
             after = table.read(row)

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 from connect import ConnectError, RetriableError
-from connectors.jdbc.changes.signals import Continue, Execute, Log, Pause, Stop, signal
+from connectors.jdbc.changes.signals import Continue, Execute, Log, Mark, Pause, Stop, signal
 
 log = logging.getLogger(__name__)
 
@@ -147,6 +147,11 @@ class IncrementalSnapshot(Generic[Form, Row]):
         """The table whose rows wait, and whose changes are to be told to `changed`; None for none."""
         return None if self._chunk is None else self._chunk.part.table
 
+    @property
+    def idle(self) -> bool:
+        """Whether nothing was asked for."""
+        return self.progress is None
+
     def signal(self, identifier: str, kind: str, data: str | None) -> None:
         """Do what a signal asks for. One that is not understood is said in the log: the stream goes on."""
         try:
@@ -165,6 +170,8 @@ class IncrementalSnapshot(Generic[Form, Row]):
                 self._pause(paused=False)
             case Log(message):
                 log.info("Signal %s: %s", identifier, message)
+            case Mark():
+                pass
 
     def changed(self, key: Any) -> None:
         """A row of `table` has changed. None: nobody knows which; all that waits is read again."""

@@ -58,7 +58,12 @@ class Log:
     message: str
 
 
-Signal: TypeAlias = Execute | Stop | Pause | Continue | Log
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Nothing: Debezium marks so where it reads a part of its own snapshots."""
+
+
+Signal: TypeAlias = Execute | Stop | Pause | Continue | Log | Mark
 
 
 def signal(kind: str, data: str | None) -> Signal:
@@ -71,6 +76,8 @@ def signal(kind: str, data: str | None) -> Signal:
     Raises:
         ValueError: it is not understood; says why and what to write.
     """
+    if kind in ("snapshot-window-open", "snapshot-window-close"):
+        return Mark()
     told = _read(data)
     if kind == "log":
         return Log(str(told.get("message", "")))

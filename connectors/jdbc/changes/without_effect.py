@@ -6,7 +6,6 @@ from typing import Final
 
 from connect.settings import WithoutEffect
 
-_NO_SIGNALS: Final = "this connector takes no signals"
 _BY_ROWS: Final = "signals are rows of the table that signal.data.collection names"
 _NOTHING_WRITTEN: Final = (
     "an incremental snapshot writes nothing into the database: its watermarks are positions of the log"
@@ -20,8 +19,7 @@ _QUEUE: Final = "there is no queue: max.batch.size bounds what is in memory"
 _ALONE: Final = "columns are converted by their types alone. Transformations convert fields"
 _NO_PROCESSING: Final = "events are not processed further. Transformations do that"
 
-#: Where signals are followed, and where they are not.
-SIGNALS: Final[dict[str, str | WithoutEffect]] = {
+WITHOUT_EFFECT: Final[dict[str, str | WithoutEffect]] = {
     "signal.kafka.*": _BY_ROWS,
     "signal.consumer.*": _BY_ROWS,
     "signal.file": _BY_ROWS,
@@ -29,14 +27,6 @@ SIGNALS: Final[dict[str, str | WithoutEffect]] = {
     "incremental.snapshot.watermarking.strategy": _NOTHING_WRITTEN,
     "incremental.snapshot.allow.schema.changes": WithoutEffect("each part has the columns of its moment", ("true",)),
     "read.only": WithoutEffect(_NOTHING_WRITTEN, unless=("true",)),
-}
-NO_SIGNALS: Final[dict[str, str | WithoutEffect]] = {
-    "signal.*": _NO_SIGNALS,
-    "incremental.snapshot.*": _NO_SIGNALS,
-    "read.only": WithoutEffect(_NO_SIGNALS, unless=("false",)),
-}
-
-WITHOUT_EFFECT: Final[dict[str, str | WithoutEffect]] = {
     "notification.*": "this connector sends no notifications",
     "converters": _ALONE,
     "converter.*": _ALONE,

@@ -86,6 +86,10 @@ class Tables:
         """Whether a table is captured. The server's own never are."""
         return database not in SERVERS_OWN and self._chosen.selection.table(database, table)
 
+    def follows(self, database: str, table: str) -> bool:
+        """Whether rows of a table are read: of those that are captured, and of that of signals."""
+        return self.wants(database, table) or f"{database}.{table}" == self._chosen.signal_table
+
     def form(self, facts: TableFacts) -> Table:
         """How a table of this definition becomes records."""
         if facts not in self._forms:
@@ -100,7 +104,7 @@ class Tables:
         self._known[facts.database, facts.name] = _Known(facts, since)
 
     def reading(self, found: TableMap, at: int) -> Reading | None:
-        """What reads the rows that follow a table map; None for a table that is not captured.
+        """What reads the rows that follow a table map; None for a table that is not followed.
 
         Args:
             at: when they were written, in seconds since 1970.
@@ -108,7 +112,7 @@ class Tables:
         Raises:
             ConnectError: it is not known what columns they have.
         """
-        if not self.wants(found.database, found.table):
+        if not self.follows(found.database, found.table):
             return None
         if (found.database, found.table) not in self._known and self._is_sequence(found.database, found.table):
             return None
@@ -176,7 +180,7 @@ class Tables:
                 self._known.pop(each)
             return
         known = self._known.get(name)
-        if known is not None and _before(place, known.since):
+        if known is not None and place.order < known.since.order:
             return  # the definition was looked up later, and has it
         if change.kind == "drop":
             self._known.pop(name, None)
@@ -188,7 +192,7 @@ class Tables:
             self._redefine(change, known, end)
 
     def _concerns(self, change: Change) -> bool:
-        return change.table in self._known or self.wants(*change.table)
+        return change.table in self._known or self.follows(*change.table)
 
     def _redefine(self, change: Change, known: _Known | None, end: Place) -> None:
         server = self._server
@@ -216,8 +220,3 @@ class Tables:
     def _other(self, name: TableName) -> TableFacts | None:
         known = self._known.get(name) or self._look_up(name)
         return None if known is None else known.facts
-
-
-def _before(place: Place, other: Place) -> bool:
-    # Files of a log are numbered; their names grow longer when the numbers do.
-    return (len(place.file), place.file, place.position) < (len(other.file), other.file, other.position)

@@ -28,6 +28,11 @@ class Place:
     position: int
     gtids: str = ""
 
+    @property
+    def order(self) -> tuple[int, str, int]:
+        """For comparing: files of a log are numbered, and their names grow longer when the numbers do."""
+        return len(self.file), self.file, self.position
+
 
 class CapturedServer:
     """One ordinary connection, in autocommit.
@@ -108,6 +113,15 @@ class CapturedServer:
         if str(server_id) == self.variable("server_id"):
             return f"database.server.id={server_id} is the server's own. Give each connector a number of its own."
         return None
+
+    def problem_of_signals(self, table: str | None) -> str | None:
+        """Why there are no signals in this table, and what to do about it."""
+        if table is None or table in {".".join(name) for name in self.tables()}:
+            return None
+        return (
+            f'There is no table "{table}", which signal.data.collection names, or the user may not see it. Make it: '
+            f"CREATE TABLE {table} (id varchar(42) PRIMARY KEY, type varchar(32), data text)"
+        )
 
     def place(self) -> Place:
         """Where the log ends now.

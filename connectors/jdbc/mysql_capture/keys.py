@@ -39,7 +39,6 @@ _NO_HISTORY: Final = (
 #: Debezium's keys that nothing here follows, and why.
 WITHOUT_EFFECT: Final[dict[str, str | WithoutEffect]] = {
     **without_effect.WITHOUT_EFFECT,
-    **without_effect.NO_SIGNALS,
     "schema.history.internal*": _NO_HISTORY,
     "database.history*": _NO_HISTORY,
     "include.schema.changes": WithoutEffect("statements that change tables are not events", unless=("false",)),
@@ -191,6 +190,12 @@ class CaptureOptions(
     snapshot_fetch_size = shared.snapshot_fetch_size
     poll_interval = shared.poll_interval
     max_batch_size = shared.max_batch_size
+    signal_table = shared.signal_table.replaced(
+        doc="The table (database.table) into whose columns id, type and data signals are inserted: to read tables "
+        "again while the stream goes on, to stop or pause that."
+    )
+    signal_channels = shared.signal_channels
+    chunk_size = shared.chunk_size
     heartbeat_interval = shared.heartbeat_interval
     heartbeat_topics_prefix = shared.heartbeat_topics_prefix
     topic_heartbeat_prefix = shared.topic_heartbeat_prefix

@@ -7,6 +7,7 @@ from typing import Any
 
 from connect import __version__
 from connectors.jdbc.changes.forms import Struct
+from connectors.jdbc.changes.incremental import Progress
 from connectors.jdbc.mysql_capture.position import Resume, snapshotting, streamed
 from connectors.jdbc.mysql_capture.tables import Table
 
@@ -32,9 +33,9 @@ class Transaction:
         self.thread = thread
         self.events = 0
 
-    def resume(self, events: int, rows: int) -> Resume:
-        """Where the stream would continue within it."""
-        return Resume(self.file, self.position, events, rows, self.gtids)
+    def resume(self, events: int, rows: int, progress: Progress | None) -> Resume:
+        """Where the stream would continue within it, with what is left of incremental snapshots."""
+        return Resume(self.file, self.position, events, rows, self.gtids, progress)
 
 
 class Origin:
@@ -45,16 +46,20 @@ class Origin:
         position: where the event stands.
         at: when it was written, in seconds since 1970.
         server_id: where.
+        progress: what is left of incremental snapshots.
     """
 
-    __slots__ = ("_at", "_events", "_position", "_server_id", "_transaction")
+    __slots__ = ("_at", "_events", "_position", "_progress", "_server_id", "_transaction")
 
-    def __init__(self, transaction: Transaction, position: int, at: int, server_id: int) -> None:
+    def __init__(
+        self, transaction: Transaction, position: int, at: int, server_id: int, progress: Progress | None
+    ) -> None:
         self._transaction = transaction
         self._events = transaction.events
         self._position = position
         self._at = at
         self._server_id = server_id
+        self._progress = progress
 
     def block(self, source: Source, table: Table) -> Struct:
         """The block of the event's rows of a table; that of one row is a copy with its number, `row`."""
@@ -75,11 +80,11 @@ class Origin:
 
     def offset(self, rows: int) -> dict[str, Any]:
         """The offset behind so many rows of the event."""
-        return streamed(self._transaction.resume(self._events, rows), self._server_id, self._at)
+        return streamed(self._transaction.resume(self._events, rows, self._progress), self._server_id, self._at)
 
 
 class Idle:
-    """The place between two transactions, for heartbeats."""
+    """The place between two transactions, for heartbeats and for rows of incremental snapshots."""
 
     __slots__ = ("_at", "_resume", "_server_id")
 
@@ -87,6 +92,23 @@ class Idle:
         self._resume = resume
         self._server_id = server_id
         self._at = at
+
+    def block(self, source: Source, table: Table) -> Struct:
+        """The block of a row of an incremental snapshot."""
+        resume = self._resume
+        return source.block(
+            self._at,
+            "incremental",
+            (table.database, table.name),
+            {
+                "server_id": self._server_id,
+                "gtid": None,
+                "file": resume.file,
+                "pos": resume.position,
+                "row": 0,
+                "thread": None,
+            },
+        )
 
     def offset(self, rows: int) -> dict[str, Any]:
         """The offset there."""

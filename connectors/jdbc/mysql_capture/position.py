@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from connect import ConnectError
+from connectors.jdbc.changes import incremental
+from connectors.jdbc.changes.incremental import Progress
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +20,7 @@ class Resume:
         events: so many of its events are done, the first one counted.
         rows: and so many rows of the next event.
         gtids: the transactions before it, as the server writes them; empty when they are not known.
+        progress: of incremental snapshots, None when there is none.
     """
 
     file: str
@@ -25,6 +28,7 @@ class Resume:
     events: int = 0
     rows: int = 0
     gtids: str = ""
+    progress: Progress | None = None
 
     def __str__(self) -> str:
         return f"{self.file}:{self.position}"
@@ -44,7 +48,12 @@ def stored(offset: Mapping[str, Any] | None) -> tuple[str, Resume | None]:
     if not isinstance(file, str) or not isinstance(position, int):
         raise ConnectError(f"The stored offset {dict(offset)} has no file and pos. Reset the connector's offsets.")
     return "stream", Resume(
-        file, position, int(offset.get("event") or 0), int(offset.get("row") or 0), str(offset.get("gtids") or "")
+        file,
+        position,
+        int(offset.get("event") or 0),
+        int(offset.get("row") or 0),
+        str(offset.get("gtids") or ""),
+        incremental.of_offset(offset),
     )
 
 
@@ -63,7 +72,7 @@ def streamed(resume: Resume, server_id: int, at: int) -> dict[str, Any]:
     offset["server_id"] = server_id
     if resume.events:
         offset["event"] = resume.events
-    return offset
+    return offset if resume.progress is None else offset | resume.progress.stored()
 
 
 def snapshotting(resume: Resume, at: int, mode: str, last: bool) -> dict[str, Any]:

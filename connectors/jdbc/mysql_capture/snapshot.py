@@ -95,7 +95,7 @@ class Snapshot:
     def _read(self, table: Table) -> Iterator[tuple[Table, tuple[Struct, int]]]:
         read = table.row_reader()
         try:
-            cursor = self._server.stream(_select(table))
+            cursor = self._server.stream(selected(table))
             while rows := cursor.fetchmany(_ROWS):
                 for row in rows:
                     yield table, (read(row), sum(map(len, filter(None, row))))
@@ -107,13 +107,19 @@ class Snapshot:
             raise ConnectError(what) from error
 
 
-def _select(table: Table) -> str:
+def selected(table: Table) -> str:
+    """A statement that reads the captured columns of all rows."""
     by_name: dict[str, Any] = {column.name: column for column in table.facts.columns}
     # A float is written with six digits, unless it is one of eight bytes.
     columns = ", ".join(
         f"({quoted(name)} + 0e0)" if by_name[name].base == "float" else quoted(name) for name in table.captured
     )
-    return f"SELECT {columns} FROM {quoted(table.database)}.{quoted(table.name)}"
+    return f"SELECT {columns} FROM {in_sql(table.facts)}"
+
+
+def in_sql(facts: TableFacts) -> str:
+    """The name of a table."""
+    return f"{quoted(facts.database)}.{quoted(facts.name)}"
 
 
 def quoted(name: str) -> str:

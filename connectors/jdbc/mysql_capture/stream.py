@@ -6,10 +6,14 @@ import logging
 import struct
 import time
 import zlib
+from dataclasses import replace
 from typing import Final
 
 from connect import ConnectError, DataError
+from connectors.jdbc.changes import signals
 from connectors.jdbc.changes.events import Events
+from connectors.jdbc.changes.forms import Struct
+from connectors.jdbc.changes.incremental import IncrementalSnapshot
 from connectors.jdbc.mysql_capture import binlog
 from connectors.jdbc.mysql_capture.binlog import Event
 from connectors.jdbc.mysql_capture.catalog import Reading, Tables
@@ -34,6 +38,7 @@ class Changes:
         tables: the tables' definitions.
         events: collects the events. Their marks are for `origin.offset`.
         resume: where the connection begins; what was done before is skipped.
+        incremental: follows signals, and is told what changes.
         source: makes the blocks `source`.
         mariadb: whether the server is one of MariaDB.
 
@@ -43,13 +48,21 @@ class Changes:
     """
 
     def __init__(
-        self, chosen: CaptureOptions, tables: Tables, events: Events, resume: Resume, source: Source, mariadb: bool
+        self,
+        chosen: CaptureOptions,
+        tables: Tables,
+        events: Events,
+        incremental: IncrementalSnapshot[Table, Struct],
+        resume: Resume,
+        source: Source,
+        mariadb: bool,
     ) -> None:
         self.transaction: Transaction | None = None
         self.written_at = 0
         self._chosen = chosen
         self._tables = tables
         self._events = events
+        self._incremental = incremental
         self._source = source
         self._parser = binlog.Parser()
         self._gtids: MariaGtids | MySqlGtids | None = None
@@ -82,15 +95,30 @@ class Changes:
 
     def resume(self) -> Resume:
         """Where another connection would continue, with everything taken so far done."""
+        progress = self._incremental.progress
         if self.transaction is None:
-            return self._resume
+            return replace(self._resume, progress=progress)
         if self.transaction.events < self._skip:
-            return self.transaction.resume(self._skip, self._skip_rows)
-        return self.transaction.resume(self.transaction.events, self._skip_rows)
+            return self.transaction.resume(self._skip, self._skip_rows, progress)
+        return self.transaction.resume(self.transaction.events, self._skip_rows, progress)
 
     def heartbeat(self) -> None:
         """Add a heartbeat, between two transactions: its offset says that everything before is done."""
-        self._events.heartbeat((Idle(self._resume, self._server_id, self.written_at or int(time.time())), 0))
+        self._events.heartbeat((Idle(self.resume(), self._server_id, self.written_at or int(time.time())), 0))
+
+    def snapshot_rows(self) -> None:
+        """Add the rows of an incremental snapshot whose time has come, between two transactions.
+
+        Raises:
+            RetriableError: the server does not answer.
+        """
+        if self._incremental.idle or self.transaction is not None or self._gtid is not None:
+            return
+        place = Place(self._resume.file, self._resume.position)
+        for table, row, left in self._incremental.ready(place.order):
+            origin = Idle(replace(self._resume, progress=left), self._server_id, int(time.time()))
+            block = origin.block(self._source, table)
+            self._events.change(table, "r", table.key(row), None, row, block, (origin, 0))
 
     def take(self, data: bytes) -> None:
         """Process one event of the log.
@@ -112,6 +140,8 @@ class Changes:
                 raise DataError(f"The change at {self._file}:{event.begin} cannot be read: {error}") from error
         else:
             binlog.refuse(event.kind)
+            if self.transaction is None and self._gtid is None and event.end and not made_up:
+                self._between(event.end)
         if self.transaction is not None and not made_up:
             self.transaction.events += 1
 
@@ -199,14 +229,21 @@ class Changes:
         changes = self._tables.follow(found.sql, found.database, place, end)
         if changes:
             self._maps.clear()
+        for change in changes:
+            if change.kind in ("truncate", "drop") and self._incremental.table == ".".join(change.table):
+                self._incremental.emptied()
         if "t" in self._chosen.skipped:
             return
         for change in changes:
             if change.kind == "truncate" and (table := self._tables.named(change.table)) is not None:
                 transaction = self.transaction or Transaction(self._file, event.begin, str(self._gtids or ""), None)
-                origin = Origin(transaction, self._at(event, transaction), event.at, event.server_id)
+                origin = self._origin(event, transaction)
                 block = origin.block(self._source, table)
                 self._events.change(table, "t", None, None, None, block, (origin, 0))
+
+    def _origin(self, event: Event, transaction: Transaction) -> Origin:
+        place, left = self._at(event, transaction), self._incremental.progress
+        return Origin(transaction, place, event.at, event.server_id, left)
 
     @staticmethod
     def _at(event: Event, transaction: Transaction) -> int:
@@ -236,7 +273,7 @@ class Changes:
         if found.number not in self._readings:
             raise DataError(f"The binary log does not say of which table the rows at {self._file}:{event.begin} are.")
         reading = self._readings[found.number]
-        if reading is None or found.op in self._chosen.skipped:
+        if reading is None or (found.op in self._chosen.skipped and not self._signals(reading)):
             return
         every = (1 << reading.width) - 1
         if found.width != reading.width:
@@ -246,19 +283,38 @@ class Changes:
                 f"Rows of {reading.table.facts.full_name} in the binary log do not have all columns. Set "
                 "binlog_row_image=FULL on the server, let sessions begin anew, and reset the connector's offsets."
             )
-        origin = Origin(transaction, self._at(event, transaction), event.at, event.server_id)
-        self._read(reading, found, origin, first)
+        if found.op == "c" and self._signals(reading):
+            self._follow(reading, found, first)
+        if found.op not in self._chosen.skipped and self._tables.wants(reading.table.database, reading.table.name):
+            self._read(reading, found, self._origin(event, transaction), first)
+
+    def _signals(self, reading: Reading) -> bool:
+        return reading.table.facts.full_name == self._chosen.signal_table
+
+    def _follow(self, reading: Reading, found: binlog.Rows, first: int) -> None:
+        """Rows of the table of signals, from the number `first` on."""
+        at, row = found.at, 0
+        while at < len(found.data):
+            struct, at = reading.read(found.data, at)
+            if row >= first:
+                identifier, kind, data = (struct.get(self._chosen.field_name(name)) for name in signals.COLUMNS)
+                self._incremental.signal(str(identifier), str(kind), None if data is None else str(data))
+            row += 1
 
     def _read(self, reading: Reading, found: binlog.Rows, origin: Origin, first: int) -> None:
         """The rows of one event, from the number `first` on."""
         table, read, data, at = reading.table, reading.read, found.data, found.at
         events, op, end, row = self._events, found.op, len(found.data), 0
         key_of, shared = table.key, origin.block(self._source, table)
+        awaited = self._incremental.table == table.facts.full_name
         while at < end:
             struct, at = read(data, at)
             if op == "u":
                 after, at = read(data, at)
             if row >= first:
+                for image in ((struct, after) if op == "u" else (struct,)) if awaited else ():
+                    if self._incremental.table is not None:
+                        self._incremental.changed(table.identity(image))
                 block = shared.copy()
                 block["row"] = row
                 if op == "c":

@@ -96,6 +96,12 @@ class Table:
         self.envelope = envelope(named, row, SOURCES[flavor])
         self.key_schema = Schema.struct({part: there[part] for part in key}, name=f"{named}.Key") if key else None
         self.key: Callable[[Struct], Struct | None] = key_reader(key)
+        primary = [chosen.field_name(part) for part in facts.key]
+        self._primary = primary if all(part in there for part in primary) else []
+
+    def identity(self, struct: Struct) -> tuple[object, ...] | None:
+        """The values of a row's primary key, whatever key its records have; None where one is not captured."""
+        return tuple(struct[part] for part in self._primary) if self._primary else None
 
     @property
     def captured(self) -> list[str]:

@@ -12,8 +12,10 @@ from typing import Any, ClassVar, Final
 from connect import ConnectError, SourceBatch, SourceTask
 from connectors.jdbc.changes.events import Events
 from connectors.jdbc.changes.heartbeats import Heartbeats
+from connectors.jdbc.changes.incremental import IncrementalSnapshot
 from connectors.jdbc.mysql_capture import origin, position, snapshot
 from connectors.jdbc.mysql_capture.catalog import Tables
+from connectors.jdbc.mysql_capture.chunks import TableChunks
 from connectors.jdbc.mysql_capture.database import CapturedServer, Place
 from connectors.jdbc.mysql_capture.keys import CaptureOptions
 from connectors.jdbc.mysql_capture.login import connection_options
@@ -97,7 +99,7 @@ class MySqlCdcSourceTask(SourceTask):
         options = connection_options(self.context.configs)
         self._server = server = CapturedServer(options)
         self._tables.use(server)
-        if problem := server.problem(chosen.server_id):
+        if problem := server.problem(chosen.server_id) or server.problem_of_signals(chosen.signal_table):
             raise ConnectError(problem)
         if self._kind == "stream" and not (mode == "always" and self._first):
             self._begin_stream(server, options)
@@ -179,7 +181,11 @@ class MySqlCdcSourceTask(SourceTask):
         except BaseException:
             stream.close()
             raise
-        self._changes = Changes(self._chosen, self._tables, self._events, resume, self._source, server.mariadb)
+        chunks = TableChunks(server, self._tables)
+        self._incremental = incremental = IncrementalSnapshot(chunks, self._chosen.chunk_size, resume.progress)
+        self._changes = Changes(
+            self._chosen, self._tables, self._events, incremental, resume, self._source, server.mariadb
+        )
         self._stream = stream
         self._first = False
         log.info("Reading changes from %s on%s.", resume, f", behind {gtids}" if gtids else "")
@@ -228,8 +234,9 @@ class MySqlCdcSourceTask(SourceTask):
             if received is not None:
                 size += len(received)
                 changes.take(received)
-                if time.monotonic() < deadline or len(events):
-                    continue
+            changes.snapshot_rows()
+            if received is not None and (time.monotonic() < deadline or len(events)):
+                continue
             if len(events) or time.monotonic() > deadline or self.context.stopping():
                 break
         assert self._server is not None

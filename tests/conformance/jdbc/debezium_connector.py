@@ -12,8 +12,10 @@ from typing import Any
 
 from connect.jvm.jars import resolve
 from connect.jvm.java import find_java
+from connect.kafka.broker.embedded import Broker
 from connect.ports import free_port
 from connect.storage import java_offsets
+from tests.servers.mariadb import MariaDatabase
 from tests.servers.postgresql import PostgresDatabase
 from tests.support.worker_process import WorkerProcess
 
@@ -42,6 +44,26 @@ def keys(database: PostgresDatabase, name: str) -> dict[str, str]:
         "topic.prefix": name,
         "slot.name": name,
         "publication.name": name,
+        "poll.interval.ms": "50",
+    }
+
+
+def maria_keys(broker: Broker, database: MariaDatabase, prefix: str, server_id: int) -> dict[str, str]:
+    """The same for a database of MariaDB; each connector is a replica with a number of its own."""
+    return {
+        "name": prefix,
+        "connector.class": "io.debezium.connector.mariadb.MariaDbConnector",
+        "tasks.max": "1",
+        "database.hostname": database.host,
+        "database.port": str(database.port),
+        "database.user": database.user,
+        "database.password": database.password,
+        "database.server.id": str(server_id),
+        "database.include.list": database.name,
+        "topic.prefix": prefix,
+        "schema.history.internal.kafka.bootstrap.servers": broker.bootstrap_servers,
+        "schema.history.internal.kafka.topic": f"history_of_{prefix}",
+        "include.schema.changes": "false",
         "poll.interval.ms": "50",
     }
 

@@ -12,43 +12,60 @@ from connect.jvm.java import JavaNotFound, find_java
 from connect.kafka.broker.embedded import Broker
 from connect.testing import SourceRun
 from connectors.jdbc.capture import PostgresCdcSourceConnector
-from tests.servers.postgresql import PostgresDatabase, PostgresServer
+from connectors.jdbc.mysql_capture import MariaDbCdcSourceConnector
+from tests.servers.mariadb import MariaServer
+from tests.servers.postgresql import PostgresServer
 from tests.support.waiting import until
 
-from .debezium_connector import java_worker, keys, records
+from .debezium_connector import java_worker, keys, maria_keys, records
 
 Record = tuple[str, Any, Any]
 
 MANY = 30
-COMMON = {
-    "table.include.list": "shop.*",
-    "snapshot.mode": "no_data",
-    "signal.data.collection": "shop.signals",
-    "incremental.snapshot.chunk.size": "7",
-}
+COMMON = {"snapshot.mode": "no_data", "incremental.snapshot.chunk.size": "7"}
 JSON = {f"{part}.converter": "org.apache.kafka.connect.json.JsonConverter" for part in ("key", "value")}
-#: Clocks and positions; Debezium says of these rows that they come from no transaction at the beginning of time.
-OWN = {"version", "name", "ts_ms", "ts_us", "ts_ns", "lsn", "txId", "sequence"}
-SIGNAL: dict[str, Any] = {
-    "type": "incremental",
-    "data-collections": ["shop.orders", "shop.parts"],
-    "additional-conditions": [{"data-collection": "shop.parts", "filter": "part <> 'b'"}],
+#: Clocks and positions; Debezium says the last transaction that it has seen, though the rows come from none.
+OWN = {
+    "version",
+    "name",
+    *("ts_ms", "ts_us", "ts_ns"),
+    *("lsn", "txId", "sequence"),
+    *("file", "pos", "server_id", "gtid"),
 }
+SIGNALS = "CREATE TABLE {}signals (id varchar(42) PRIMARY KEY, type varchar(32), data varchar(2048))"
+BEGUN = ("INSERT INTO {}orders (id) VALUES (0)", "DELETE FROM {}orders WHERE id = 0")
+
+
+def _asked(within: str) -> str:
+    asked: dict[str, Any] = {
+        "type": "incremental",
+        "data-collections": [f"{within}.orders", f"{within}.parts"],
+        "additional-conditions": [{"data-collection": f"{within}.parts", "filter": "part <> 'b'"}],
+    }
+    return json.dumps(asked)
+
+
+@pytest.fixture
+def needed(cannot_have: Callable[[str, object], NoReturn]) -> Callable[[str], None]:
+    def look(jars: str) -> None:
+        try:
+            find_java(17)
+            resolve("kafka-connect")
+            resolve(jars)
+        except (JavaNotFound, JarsUnavailable) as error:
+            cannot_have("Debezium's connectors", error)
+
+    return look
 
 
 @pytest.mark.slow
-def test_an_incremental_snapshot_has_debeziums_events(
-    broker: Broker, postgres: PostgresServer, tmp_path: Path, cannot_have: Callable[[str, object], NoReturn]
+def test_an_incremental_snapshot_of_postgresql_has_debeziums_events(
+    broker: Broker, postgres: PostgresServer, tmp_path: Path, needed: Callable[[str], None]
 ) -> None:
-    try:
-        find_java(17)
-        resolve("kafka-connect")
-        resolve("debezium-postgres")
-    except (JavaNotFound, JarsUnavailable) as error:
-        cannot_have("Debezium's PostgreSQL connector", error)
+    needed("debezium-postgres")
     database = postgres.database("incremental")
     database.execute("CREATE SCHEMA shop")
-    database.execute("CREATE TABLE shop.signals (id varchar(42) PRIMARY KEY, type varchar(32), data varchar(2048))")
+    database.execute(SIGNALS.format("shop."))
     database.execute("CREATE TABLE shop.orders (id int PRIMARY KEY, price numeric(10, 2), at timestamptz, note text)")
     database.execute("CREATE TABLE shop.parts (part text, version bigint, data bytea, PRIMARY KEY (part, version))")
     database.execute(
@@ -58,31 +75,82 @@ def test_an_incremental_snapshot_has_debeziums_events(
     database.execute(
         "INSERT INTO shop.parts SELECT p, v, '\\x0a' FROM unnest('{a,b,c}'::text[]) p, generate_series(1, 9) v"
     )
-    run = SourceRun(PostgresCdcSourceConnector, keys(database, "ours_inc") | COMMON | JSON, timeout=60)
+
+    def ask() -> None:
+        for sql in BEGUN:
+            database.execute(sql.format("shop."))
+        database.execute("INSERT INTO shop.signals VALUES ('ad-hoc', 'execute-snapshot', %s)", [_asked("shop")])
+
+    more = COMMON | {"table.include.list": "shop.*", "signal.data.collection": "shop.signals"}
+    ours = SourceRun(PostgresCdcSourceConnector, keys(database, "ours_inc") | more | JSON, timeout=60)
     try:
-        theirs = keys(database, "java_inc") | COMMON
-        with java_worker(broker.bootstrap_servers, tmp_path, {"java_inc": theirs}) as log:
-            until(lambda: "Processing messages" in log.read_text(), 120)
+        theirs = keys(database, "java_inc") | more
+        _compare(broker, tmp_path, (ours, "ours_inc"), theirs, ask, "debezium-postgres", "Processing messages")
+    finally:
+        database.drop()
+
+
+@pytest.mark.slow
+def test_an_incremental_snapshot_of_mariadb_has_debeziums_events(
+    broker: Broker, mariadb: MariaServer, tmp_path: Path, needed: Callable[[str], None]
+) -> None:
+    needed("debezium-mysql")
+    database = mariadb.database("incremental")
+    name = database.name
+    execute = database.execute
+    execute(SIGNALS.format(""))
+    execute("CREATE TABLE orders (id int PRIMARY KEY, price decimal(10, 2), at datetime(3), note text)")
+    execute("CREATE TABLE parts (part varchar(9), version bigint, data varbinary(9), PRIMARY KEY (part, version))")
+    execute(
+        f"INSERT INTO orders SELECT seq, seq * 1.25, '2026-01-01 10:00' + INTERVAL seq HOUR, "
+        f"IF(seq % 3 = 0, NULL, CONCAT('note ', seq)) FROM seq_1_to_{MANY}"
+    )
+    for part in "abc":
+        execute(f"INSERT INTO parts SELECT '{part}', seq, x'0a' FROM seq_1_to_9")
+
+    def ask() -> None:
+        for sql in BEGUN:
+            execute(sql.format(""))
+        execute("INSERT INTO signals VALUES ('ad-hoc', 'execute-snapshot', %s)", (_asked(name),))
+
+    more = COMMON | {"signal.data.collection": f"{name}.signals"}
+    config = maria_keys(broker, database, "ours_inc_m", 65_001) | more | JSON
+    ours = SourceRun(MariaDbCdcSourceConnector, config, timeout=60)
+    try:
+        theirs = maria_keys(broker, database, "java_inc_m", 65_002) | more
+        _compare(broker, tmp_path, (ours, "ours_inc_m"), theirs, ask, "debezium-mysql", "Keepalive thread is running")
+    finally:
+        database.drop()
+
+
+def _compare(
+    broker: Broker,
+    folder: Path,
+    ours: tuple[SourceRun, str],
+    theirs: dict[str, str],
+    ask: Callable[[], None],
+    jars: str,
+    streaming: str,
+) -> None:
+    """Both are asked while they stream; `streaming` stands in Debezium's log then. `ours`: with its prefix."""
+    java, (run, prefix) = theirs["topic.prefix"], ours
+    try:
+        with java_worker(broker.bootstrap_servers, folder, {java: theirs}, jars) as log:
+            until(lambda: streaming in log.read_text(), 120, lambda: log.read_text()[-3000:])
             run.start()
             run.poll()
-            _signal(database)
-            answer = records(broker.bootstrap_servers, "java_inc", _is_last)
+            ask()
+            answer = records(broker.bootstrap_servers, java, _is_last)
         while not any(map(_is_last, _messages(run))):
             run.poll_until(len(run.messages) + 1)
     finally:
         if run.tasks:
             run.stop()
-        database.drop()
-    their, our = _read(answer, "java_inc"), _read(_messages(run), "ours_inc")
+    their, our = _read(answer, java), _read(_messages(run), prefix)
     assert len(our) == MANY + 2 * 9
-    assert their == our
-    assert _topics(answer, "java_inc") == _topics(_messages(run), "ours_inc")
-
-
-def _signal(database: PostgresDatabase) -> None:
-    database.execute("INSERT INTO shop.orders VALUES (0, 0, now(), 'begun')")
-    database.execute("DELETE FROM shop.orders WHERE id = 0")
-    database.execute("INSERT INTO shop.signals VALUES ('ad-hoc', 'execute-snapshot', %s)", [json.dumps(SIGNAL)])
+    for one, other in zip(their, our, strict=True):
+        assert one == other
+    assert _topics(answer, java) == _topics(_messages(run), prefix)
 
 
 def _is_last(record: Record) -> bool:

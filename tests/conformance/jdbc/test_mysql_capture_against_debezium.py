@@ -18,7 +18,7 @@ from connect.testing import SourceRun
 from connectors.jdbc.mysql_capture import MariaDbCdcSourceConnector
 from tests.servers.mariadb import MariaDatabase, MariaServer
 
-from .debezium_connector import java_worker, records, stored_offset
+from .debezium_connector import java_worker, maria_keys, records, stored_offset
 from .mysql_capture_cases import CHANGES, LAST, LAX, MODES, SCHEMA, SNAPSHOT
 
 Record = tuple[str, Any, Any]
@@ -49,26 +49,6 @@ def needed(cannot_have: Callable[[str, object], NoReturn]) -> None:
         cannot_have("Debezium's MariaDB connector", error)
 
 
-def _keys(broker: Broker, database: MariaDatabase, prefix: str, server_id: int) -> dict[str, str]:
-    """What any connector for changes of this database is told."""
-    return {
-        "name": prefix,
-        "connector.class": "io.debezium.connector.mariadb.MariaDbConnector",
-        "tasks.max": "1",
-        "database.hostname": database.host,
-        "database.port": str(database.port),
-        "database.user": database.user,
-        "database.password": database.password,
-        "database.server.id": str(server_id),
-        "database.include.list": database.name,
-        "topic.prefix": prefix,
-        "schema.history.internal.kafka.bootstrap.servers": broker.bootstrap_servers,
-        "schema.history.internal.kafka.topic": f"history_of_{prefix}",
-        "include.schema.changes": "false",
-        "poll.interval.ms": "50",
-    }
-
-
 _CONVERTERS = {
     "key.converter": "org.apache.kafka.connect.json.JsonConverter",
     "value.converter": "org.apache.kafka.connect.json.JsonConverter",
@@ -95,13 +75,13 @@ def captured(
         for mode, more in MODES.items()
     }
     theirs = {
-        f"java_{mode}": _keys(broker, database, f"java_{mode}", 61_000 + number) | more
+        f"java_{mode}": maria_keys(broker, database, f"java_{mode}", 61_000 + number) | more
         for number, (mode, more) in enumerate(modes.items())
     }
     ours = {
         mode: SourceRun(
             MariaDbCdcSourceConnector,
-            _keys(broker, database, f"ours_{mode}", 62_000 + number) | _CONVERTERS | more,
+            maria_keys(broker, database, f"ours_{mode}", 62_000 + number) | _CONVERTERS | more,
             timeout=60,
         )
         for number, (mode, more) in enumerate(modes.items())
@@ -189,7 +169,7 @@ def _insert(database: MariaDatabase, first: int, last: int) -> None:
 @pytest.mark.slow
 def test_it_goes_on_where_debezium_stopped(broker: Broker, line: MariaDatabase, tmp_path: Path) -> None:
     prefix = line.name
-    config = _keys(broker, line, prefix, 63_000) | {"max.batch.size": "100", "max.queue.size": "200"}
+    config = maria_keys(broker, line, prefix, 63_000) | {"max.batch.size": "100", "max.queue.size": "200"}
     with java_worker(broker.bootstrap_servers, tmp_path, {prefix: config}, jars="debezium-mysql") as log:
         _insert(line, 0, 0)
         _wait(broker, prefix, _has(0), log)
@@ -214,7 +194,7 @@ def test_it_goes_on_where_debezium_stopped(broker: Broker, line: MariaDatabase, 
 @pytest.mark.slow
 def test_debezium_goes_on_where_it_stopped(broker: Broker, line: MariaDatabase, tmp_path: Path) -> None:
     prefix = line.name
-    config = _keys(broker, line, prefix, 64_000) | {"max.batch.size": "100"}
+    config = maria_keys(broker, line, prefix, 64_000) | {"max.batch.size": "100"}
     _insert(line, 0, 0)
     with java_worker(broker.bootstrap_servers, tmp_path / "one", {prefix: config}, jars="debezium-mysql") as log:
         _wait(broker, prefix, _has(0), log)  # with the snapshot it has a history of schemas

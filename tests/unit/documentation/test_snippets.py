@@ -12,12 +12,13 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+import sqlglot
 import yaml
 
 from connect.cli._main import parser_for
@@ -25,6 +26,7 @@ from connect.cli._problems import Problems
 from connect.cli._validation import Validator, validator
 from connect.cli._worker_files import read_any_worker
 from connect.settings import properties
+from connectors.jdbc.changes.signals import signal
 from rest.app import describe_interface
 from tests.support.snippets import ROOT, Snippet, snippets, spans, words
 
@@ -113,10 +115,20 @@ def no_comments(keys: Mapping[str, str]) -> None:
 
 
 def test_every_language_is_looked_at() -> None:
-    known = {"python", "json", "yaml", "toml", "properties", "sh", "console", "", "indented"}
+    known = {"python", "json", "yaml", "toml", "properties", "sh", "console", "sql", "", "indented"}
     assert {each.language for each in ALL} == known
     assert len(CONNECTORS) > 40
     assert len(WORKERS) > 5
+
+
+@pytest.mark.parametrize("snippet", of("sql"), ids=by_name)
+def test_statements_are_understood_and_so_are_their_signals(snippet: Snippet) -> None:
+    for statement in sqlglot.parse(snippet.text, dialect="mysql" if "mysql" in snippet.name else "postgres"):
+        assert statement is not None
+        texts = [literal.this for literal in statement.find_all(sqlglot.exp.Literal) if literal.is_string]
+        for kind, data in pairwise(texts):
+            if kind.endswith("-snapshot"):
+                signal(kind, data)
 
 
 @pytest.mark.parametrize("snippet", of("python"), ids=by_name)

@@ -168,6 +168,8 @@ def test_what_signals_ask_for(snapshot: IncrementalSnapshot[str, int], caplog: p
     assert signal("pause-snapshot", None) == Pause()
     assert signal("resume-snapshot", "") == Continue()
     assert signal("log", '{"message": "so far"}') == Log("so far")
+    snapshot.signal("6", "snapshot-window-open", "of another connector")
+    assert "not followed" not in caplog.text
     caplog.set_level(logging.INFO)
     snapshot.signal("7", "log", '{"message": "so far"}')
     assert "Signal 7: so far" in caplog.text

@@ -219,7 +219,7 @@ def test_what_an_earlier_write_saw_is_not_taken_for_a_duplicate_when_it_comes_ag
 
 def test_waiting_ends_when_spark_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
     alive = Alive()
-    gone = threading.Timer(0.05, lambda: monkeypatch.setattr(os, "getppid", lambda: 1))
+    gone = threading.Timer(0.05, lambda: monkeypatch.setattr(os, "getppid", lambda: -1))
     gone.start()
     with pytest.raises(Orphaned):
         alive.pause(60)

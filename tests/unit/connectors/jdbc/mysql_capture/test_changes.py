@@ -10,6 +10,7 @@ import pytest
 
 from connect import DataError
 from connectors.jdbc.changes.events import Events
+from connectors.jdbc.changes.incremental import IncrementalSnapshot
 from connectors.jdbc.mysql_capture import binlog
 from connectors.jdbc.mysql_capture.catalog import Tables
 from connectors.jdbc.mysql_capture.keys import CaptureOptions
@@ -27,6 +28,9 @@ class _NoTables:
 
     def reading(self, found: object, at: int) -> None: ...
 
+    def wants(self, *_: object) -> bool:
+        return False
+
     def follow(self, *_: object) -> list[Any]:
         return []
 
@@ -40,6 +44,7 @@ class Log:
             CaptureOptions.parse(_KEYS),
             cast("Tables", _NoTables()),
             Events("shop", "", True, "beats"),
+            IncrementalSnapshot(cast("Any", None), 1, None),
             resume or Resume("b.1", 4),
             Source("mysql", "shop"),
             mariadb,
