@@ -102,7 +102,7 @@ class CapturedServer:
         """Why changes of this server cannot be captured, and what to do about it.
 
         Raises:
-            ConnectError: the user may not do what capture needs.
+            ConnectError: the server did not answer.
         """
         if self.variable("log_bin") not in ("ON", "1"):
             return "The binary log of the server is off (log_bin). Start the server with log_bin and binlog_format=ROW."
