@@ -2,11 +2,32 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import Final
 
 from connect import settings
+from connect.data.times import timestamp_ms
 
 _RUNNING: Final = "Running"
+
+
+def milliseconds(text: str) -> int:
+    """A point in time in milliseconds since 1970; in UTC unless it says its zone.
+
+    Raises:
+        ValueError: it is none.
+    """
+    text = text.strip()
+    return int(text) if text.isascii() and text.isdigit() else timestamp_ms(dt.datetime.fromisoformat(text))
+
+
+def _moment(name: str, value: str) -> None:
+    try:
+        milliseconds(value or "0")
+    except ValueError:
+        raise ValueError(
+            f'"{value}" is not a time. Write 2026-01-02T03:04:05Z, a day, or milliseconds since 1970.'
+        ) from None
 
 
 class RunningOptions(settings.Options):
@@ -45,6 +66,16 @@ class RunningOptions(settings.Options):
         validator=settings.between(1 << 10, 1 << 30),
         doc="With engine=worker: the sink writes when rows take so many bytes of memory, in all of a task's tables. "
         "Consumption pauses while it cannot.",
+    )
+    starting_ms = settings.String(
+        "starting.timestamp",
+        default=None,
+        group=_RUNNING,
+        validator=_moment,
+        convert=lambda written: milliseconds(written) if written else None,
+        doc="Where the connector begins in partitions of which it has no offsets: at the first record of this time or "
+        "later, else at the end. 2026-01-02T03:04:05Z, a day, or milliseconds since 1970. By default as "
+        "consumer.override.auto.offset.reset says.",
     )
     checkpoint_location = settings.String(
         "checkpoint.location",

@@ -73,6 +73,17 @@ class SinkTaskContext(Protocol):
         For an `open` that compares it with the target. Raises `ConnectError` when Kafka does not answer.
         """
 
+    def offsets_at(self, timestamp: int, *partitions: TopicPartition) -> Offsets:
+        """For each partition the first offset whose record has this timestamp or a later one; else its end.
+
+        For an `open` that begins elsewhere than the consumer group says. Raises `ConnectError` when Kafka does not
+        answer. With `engine=spark` it knows nothing: the query has decided where it begins.
+
+        Args:
+            timestamp: in milliseconds since 1970 (UTC).
+            partitions: of the assignment.
+        """
+
     def rewind(self, offsets: Offsets) -> None:
         """Consume these partitions from these offsets next."""
 

@@ -20,6 +20,8 @@ class PartitionOwner(Protocol):
 
     def committed(self, partitions: Sequence[TopicPartition]) -> Offsets: ...
 
+    def offsets_at(self, timestamp: int, partitions: Sequence[TopicPartition]) -> Offsets: ...
+
     def rewind(self, offsets: Offsets) -> None: ...
 
     def pause(self, partitions: Sequence[TopicPartition]) -> None: ...
@@ -57,6 +59,9 @@ class SinkContext:
 
     def committed(self, *partitions: TopicPartition) -> Offsets:
         return self.owner.committed(partitions)
+
+    def offsets_at(self, timestamp: int, *partitions: TopicPartition) -> Offsets:
+        return self.owner.offsets_at(timestamp, partitions)
 
     def rewind(self, offsets: Offsets) -> None:
         self.owner.rewind(offsets)

@@ -37,6 +37,15 @@ class MemoryTopics:
         """The offset of the next record."""
         return self._ends.get(partition, 0)
 
+    def at(self, timestamp: int, partition: TopicPartition) -> int:
+        """The offset of the first record of a time (ms since 1970) or later; else the end."""
+        later = [
+            record.offset
+            for record in self.log
+            if (record.topic, record.partition) == partition and (record.timestamp or 0) >= timestamp
+        ]
+        return min(later, default=self.end(partition))
+
 
 class MemoryConsumer:
     """Replaces `connect.kafka.reading.consume.BatchConsumer`.
@@ -115,6 +124,9 @@ class MemoryConsumer:
             for partition in partitions
             if partition in self._topics.committed
         }
+
+    def offsets_at(self, timestamp: int, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        return {partition: self._topics.at(timestamp, partition) for partition in partitions}
 
     def seek(self, offsets: Mapping[TopicPartition, int]) -> None:
         self._positions.update(

@@ -49,6 +49,9 @@ class SinkPartitions:
     def committed(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         return self.consumer.committed(partitions)
 
+    def offsets_at(self, timestamp: int, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        return self.consumer.offsets_at(timestamp, partitions)
+
     def rewind(self, offsets: Mapping[TopicPartition, int]) -> None:
         self.consumer.seek(offsets)
         self._offsets.rewound({p: offset for p, offset in offsets.items() if p in self.assignment})

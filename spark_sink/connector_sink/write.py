@@ -109,6 +109,10 @@ class Write:
         """The offsets of the query's checkpoint, which the consumer group follows: all before this micro-batch."""
         return {partition: self._begins[partition] for partition in partitions if partition in self._begins}
 
+    def offsets_at(self, timestamp: int, partitions: Sequence[TopicPartition]) -> Offsets:
+        """None: where the query begins is decided."""
+        return {}
+
     def rewind(self, offsets: Offsets) -> None:
         raise ConnectError(
             f'Connector "{self._plan.connector}" wants to go back to an earlier record, which it cannot do on Spark: a'

@@ -68,18 +68,23 @@ class DeltaSinkTask(SinkTask):
     def open(self, partitions: Sequence[TopicPartition]) -> Offsets | None:
         for writer in self._writers.values():
             writer.forget(partitions)
-        if not is_one_table(self._options.table):
-            return None
-        table = self._writer(self._options.table).table
-        if not table.look():
-            table.expect_nobody(partitions)
-            return None
-        table.claim(partitions)
-        found = {partition: table.offset(partition) for partition in partitions}
-        known = {partition: offset for partition, offset in found.items() if offset is not None}
+        known: dict[TopicPartition, int] = {}
+        if is_one_table(self._options.table):
+            table = self._writer(self._options.table).table
+            if table.look():
+                table.claim(partitions)
+                found = {partition: table.offset(partition) for partition in partitions}
+                known = {partition: offset for partition, offset in found.items() if offset is not None}
+            else:
+                table.expect_nobody(partitions)
+        starting = self._options.starting_ms
         # The group is ahead where a user moved it, or where another engine has written in the meantime.
-        group = self.context.committed(*known)
-        return {partition: max(offset, group.get(partition, 0)) for partition, offset in known.items()}
+        group = self.context.committed(*(known if starting is None else partitions))
+        begin = {partition: max(offset, group.get(partition, 0)) for partition, offset in known.items()}
+        if starting is not None:
+            new = [partition for partition in partitions if partition not in begin and partition not in group]
+            begin |= self.context.offsets_at(starting, *new)
+        return begin or None
 
     def put(self, batch: SinkBatch) -> None:
         if len(batch):

@@ -166,8 +166,8 @@ class SinkQueryTask(SupervisedTask):
         current = self.generations.current()
         committed = self._group_notes.read()
         if current is None:
-            start = {partition: at.offset for partition, at in committed.items()} or self._by_reset()
-            return self._new_generation(None, start)
+            start = {partition: at.offset for partition, at in committed.items()}
+            return self._new_generation(None, {**self._by_time(), **start} or self._by_reset())
         altered = {partition: at.offset for partition, at in committed.items() if at.metadata != current.mark}
         older = self.older_queries(current)
         if not altered and not older:
@@ -185,6 +185,16 @@ class SinkQueryTask(SupervisedTask):
         made = self.generations.begin(after, start)
         self._group_notes.write({partition: Committed(offset, made.mark) for partition, offset in start.items()})
         return made
+
+    def starting_ms(self) -> int | None:
+        """The time of the first records of a connector without offsets, in ms since 1970; None without one."""
+        return None
+
+    def _by_time(self) -> dict[TopicPartition, int]:
+        if (moment := self.starting_ms()) is None:
+            return {}
+        found = self._ends.at(dict.fromkeys(self._ends.partitions(), moment))
+        return {**found, **self._ends.ends([partition for partition, offset in found.items() if offset < 0])}
 
     def _by_reset(self) -> dict[TopicPartition, int]:
         settings = task_client_settings("consumer", self.context.worker_config, self.context.connector_config)

@@ -36,11 +36,15 @@ class TableTask(SinkQueryTask):
     def prepare(self) -> None:
         config = TableOptions.definition().named(self.context.connector_config)
         self._settings = TableSettings.of(config)
+        self._starting_ms: int | None = TableOptions.parse(config).starting_ms
         self.only_ranges = TOPIC in config.get("table", "")
         self._samplers: dict[str, Sampler] = {}
         self._tables: TopicTables | None = None
         self._look_due = 0.0
         super().prepare()
+
+    def starting_ms(self) -> int | None:
+        return self._starting_ms
 
     def check(self) -> None:
         if self._settings.hook and not self.session.remote:  # else it is imported where the server is

@@ -225,6 +225,28 @@ class BatchConsumer:
             raise ConnectError(f"The group's offsets cannot be read: {error.args[0].str()}") from error
         return {TopicPartition(str(p.topic), int(p.partition)): int(p.offset) for p in found if p.offset >= 0}
 
+    def offsets_at(self, timestamp: int, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        """For each partition the first offset of this time (ms since 1970) or later; else its end.
+
+        Raises:
+            ConnectError: the broker does not answer.
+        """
+        from confluent_kafka import KafkaException
+        from confluent_kafka import TopicPartition as ClientPartition
+
+        wanted = [ClientPartition(partition.topic, partition.partition, timestamp) for partition in partitions]
+        found: dict[TopicPartition, int] = {}
+        try:
+            for each in self._consumer.offsets_for_times(wanted, timeout=_COMMITTED_S) if wanted else ():
+                if each.error is not None:
+                    raise KafkaException(each.error)
+                # -1: there is none so late.
+                end = each.offset if each.offset >= 0 else self._consumer.get_watermark_offsets(each, _COMMITTED_S)[1]
+                found[TopicPartition(str(each.topic), int(each.partition))] = int(end)
+        except KafkaException as error:
+            raise ConnectError(f"The offsets of a time cannot be read: {error.args[0].str()}") from error
+        return found
+
     def seek(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Continue at these offsets, in assigned partitions."""
         from confluent_kafka import TopicPartition as ClientPartition

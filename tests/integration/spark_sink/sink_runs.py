@@ -94,11 +94,12 @@ def make_topic(broker: Broker, partitions: int = 1, name: str | None = None) -> 
     return name
 
 
-def produce(broker: Broker, topic: str, rows: Sequence[Any], partition: int = 0) -> None:
-    """Rows as JSON; bytes as they are."""
+def produce(broker: Broker, topic: str, rows: Sequence[Any], partition: int = 0, moment: int = 0) -> None:
+    """Rows as JSON; bytes as they are. Of a moment in ms since 1970, or of now."""
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
     for row in rows:
-        producer.produce(topic, row if isinstance(row, bytes) else json.dumps(row).encode(), partition=partition)
+        value = row if isinstance(row, bytes) else json.dumps(row).encode()
+        producer.produce(topic, value, partition=partition, timestamp=moment)
     assert producer.flush(30) == 0
 
 

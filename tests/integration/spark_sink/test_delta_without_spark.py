@@ -64,11 +64,11 @@ def orders(herd: Callable[..., Herd], uri: str) -> Iterator[Callable[..., Herd]]
 def produce(broker: Any) -> Callable[..., None]:
     """Writes values as JSON: `produce(topic, {"id": 1}, partition=1, key="k")`."""
 
-    def records(topic: str, *values: Any, partition: int = 0, key: str | None = None) -> None:
+    def records(topic: str, *values: Any, partition: int = 0, key: str | None = None, moment: int = 0) -> None:
         producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "linger.ms": 1})
         for value in values:
             encoded = value if value is None or isinstance(value, bytes) else json.dumps(value).encode()
-            producer.produce(topic, encoded, key, partition=partition)
+            producer.produce(topic, encoded, key, partition=partition, timestamp=moment)  # 0: now
         assert producer.flush(30) == 0
 
     return records
@@ -114,6 +114,19 @@ def test_converted_and_transformed_records_are_rows_once(
     again = orders(topic, **keys)
     again.until(lambda: len(rows()) == 410)
     assert [row["id"] for row in rows()] == list(range(410))
+
+
+def test_a_new_connector_begins_at_a_time(
+    orders: Callable[..., Herd], new_topic: Callable[..., str], produce: Callable[..., None], rows: Rows
+) -> None:
+    topic = new_topic(partitions=3)
+    for id_, partition, moment in ((0, 0, 1000), (1, 0, 5000), (2, 0, 4000), (3, 1, 1000), (4, 2, 6000)):
+        produce(topic, {"id": id_}, partition=partition, moment=moment)
+    run = orders(topic, starting__timestamp="1970-01-01T00:00:05Z")
+    run.until(lambda: len(rows()) == 3)
+    produce(topic, {"id": 5}, partition=1, moment=2000)  # behind the end where it began
+    run.until(lambda: len(rows()) == 4)
+    assert [row["id"] for row in rows()] == [1, 2, 4, 5]
 
 
 def test_records_that_do_not_fit_are_dead_letters_and_the_others_are_rows(

@@ -139,6 +139,19 @@ def test_a_function_of_the_users_takes_batches_in_place_of_the_table(
 
 
 @pytest.mark.slow
+def test_a_new_connector_begins_at_a_time(broker: Broker, sink: MakeSink, lake: Path) -> None:
+    topic = make_topic(broker, 3)
+    for n, partition, moment in ((0, 0, 1000), (1, 0, 5000), (2, 0, 4000), (3, 1, 1000), (4, 2, 6000)):
+        produce(broker, topic, [{"n": n}], partition, moment)
+    one = sink(topic, starting_timestamp="1970-01-01T00:00:05Z")
+    one.run_until({(topic, 0): 3, (topic, 2): 1})
+    assert numbers(lake / "rows") == [1, 2, 4]
+    produce(broker, topic, [{"n": 5}], 1, 2000)  # behind the end where it began
+    one.run_until({(topic, 1): 2})
+    assert numbers(lake / "rows") == [1, 2, 4, 5]
+
+
+@pytest.mark.slow
 def test_it_goes_on_where_it_was(broker: Broker, sink: MakeSink, lake: Path) -> None:
     topic = make_topic(broker)
     one = sink(topic)

@@ -56,6 +56,9 @@ class Consumer:
     def committed(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         return {R0: 3} if R0 in partitions else {}
 
+    def offsets_at(self, timestamp: int, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        return {}
+
 
 class Listener:
     """Knows what it is told to know of the partitions that it is given."""

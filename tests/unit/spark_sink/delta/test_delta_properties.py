@@ -52,6 +52,18 @@ def test_only_what_differs_is_written_once(
     assert list((orders / "_change_data").rglob("*.parquet")), "changes are kept from then on"
 
 
+def test_what_somebody_sets_while_the_task_runs_stays_until_it_starts_again(orders: Path, run: Run, log: Log) -> None:
+    name, wanted, theirs = "delta.logRetentionDuration", "interval 9 days", "interval 5 days"
+    sink = run(**{f"table.property.{name}": wanted})
+    put(sink, 1)
+    log().alter.set_table_properties({name: theirs})
+    put(sink, 2)
+    assert log().metadata().configuration[name] == theirs
+    sink.restart()
+    put(sink, 3)
+    assert log().metadata().configuration[name] == wanted
+
+
 def test_a_new_table_has_them_from_the_beginning(run: Run, log: Log) -> None:
     put(run(**{FEED: "true", "table.property.owner": "shop"}), 1)
     before = log().version()
