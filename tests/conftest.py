@@ -20,6 +20,7 @@ from tests.support.selection import Selection, add_options
 if TYPE_CHECKING:
     from connect.kafka.broker.embedded import Broker
     from tests.servers.elasticsearch import ElasticsearchServer
+    from tests.servers.iceberg_rest import IcebergRest
     from tests.servers.mariadb import MariaServer
     from tests.servers.opensearch import OpenSearchServer
     from tests.servers.postgresql import PostgresDatabase, PostgresServer
@@ -241,6 +242,21 @@ def s3_gateway(cannot_have: Callable[[str, object], NoReturn]) -> Iterator["S3Se
         server = VersityGateway()
     except ProgramUnavailable as error:
         cannot_have("Versity's S3 gateway", error)
+    yield server
+    server.close()
+
+
+@pytest.fixture(scope="session")
+def iceberg_rest(cannot_have: Callable[[str, object], NoReturn]) -> Iterator["IcebergRest"]:
+    """One REST catalog of Iceberg for the whole run. Use namespaces of your own."""
+    from connect.jvm.jars import JarsUnavailable
+    from connect.jvm.java import JavaNotFound
+    from tests.servers.iceberg_rest import IcebergRest
+
+    try:
+        server = IcebergRest()
+    except (JarsUnavailable, JavaNotFound) as error:
+        cannot_have("Iceberg's REST catalog", error)
     yield server
     server.close()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlsplit
 
 from connect.errors import ConfigError
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_TIMEOUT_S: Final = 60.0
 TYPES: Final = ("rest", "sql", "glue", "hive", "dynamodb", "bigquery")
 
 #: Iceberg's classes, by the last part of their names.
@@ -152,6 +153,23 @@ def open_catalog(name: str, properties: Mapping[str, str]) -> Catalog:
             ", ".join(f"iceberg.catalog.{key}" for key in sorted(ignored)),
         )
     try:
-        return load_catalog(name, **made)
+        return _patient(load_catalog(name, **made))
     except Exception as error:  # clients of five kinds of catalogs raise what they want
         raise catalog_error(error, shown_address(properties), "could not be opened") from error
+
+
+def _patient(catalog: Catalog) -> Catalog:
+    """Let no request to a REST catalog wait forever: pyiceberg sets no timeout."""
+    session = getattr(catalog, "_session", None)
+    if session is not None:
+        from requests.adapters import HTTPAdapter
+
+        class Timed(HTTPAdapter):
+            def send(self, *what: Any, **how: Any) -> Any:
+                how["timeout"] = how.get("timeout") or _TIMEOUT_S
+                return super().send(*what, **how)
+
+        for prefix, adapter in list(session.adapters.items()):
+            if type(adapter) is HTTPAdapter:  # another one signs requests
+                session.mount(prefix, Timed())
+    return catalog

@@ -5,7 +5,7 @@ import random
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import pytest
 from deltalake import DeltaTable
@@ -47,8 +47,20 @@ class Rows:
         return sum(self._of.values())
 
 
+class Counted(Protocol):
+    """Tells how many rows are written so far."""
+
+    def count(self) -> int: ...
+
+
 def attack(
-    worker: Worker, bootstrap: str, topic: str, chance: random.Random, rounds: int, table: Path, keys: Mapping[str, str]
+    worker: Worker,
+    bootstrap: str,
+    topic: str,
+    chance: random.Random,
+    rounds: int,
+    written: Counted,
+    keys: Mapping[str, str],
 ) -> int:
     """Have a whole topic written while this worker and its children are killed.
 
@@ -57,16 +69,11 @@ def attack(
     topics.create(bootstrap, topic, PARTITIONS)
     rows = chance.choice([10, 50])  # a batch
     at_a_time = BATCHES * rows // PARTITIONS
-    written = Rows(worker.folder)
     attacks = Attacks(worker, "rows", chance, lambda: None)
     worker.put(
         "rows",
         {
-            "connector.class": "DeltaSinkConnector",
-            "engine": "worker",
             "topics": topic,
-            "table": str(table),
-            "trigger.interval.ms": "10",  # as many commits as can be, so that some deaths come in the middle of one
             "value.converter": "org.apache.kafka.connect.json.JsonConverter",
             "value.converter.schemas.enable": "false",
             "consumer.override.max.poll.records": str(rows),
@@ -94,6 +101,10 @@ def attack(
     return each
 
 
+#: As many commits as can be, so that some deaths come in the middle of one.
+DELTA = {"connector.class": "DeltaSinkConnector", "engine": "worker", "trigger.interval.ms": "10"}
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.promise("P1", "P3", "P10")
@@ -102,7 +113,8 @@ def test_a_delta_table_has_each_record_once_whatever_is_killed(
 ) -> None:
     worker = start_worker(task_shutdown_graceful_timeout_ms="1000", offset_flush_interval_ms="20")
     table = tmp_path / "lake" / "rows"
-    each = attack(worker, broker.bootstrap_servers, f"rows-{chance.randrange(1 << 32)}", chance, 4, table, {})
+    written, keys = Rows(worker.folder), {**DELTA, "table": str(table)}
+    each = attack(worker, broker.bootstrap_servers, f"rows-{chance.randrange(1 << 32)}", chance, 4, written, keys)
     assert numbers(table) == [(p, n) for p in range(PARTITIONS) for n in range(each)]
 
 
@@ -114,7 +126,7 @@ def test_so_has_each_of_several_tables(
 ) -> None:
     worker = start_worker(task_shutdown_graceful_timeout_ms="1000", offset_flush_interval_ms="20")
     lake = tmp_path / "lake"
-    keys = {"table": f"{lake}/${{field}}", "table.field": "p"}
-    each = attack(worker, broker.bootstrap_servers, f"rows-{chance.randrange(1 << 32)}", chance, ROUNDS, lake, keys)
+    written, keys = Rows(worker.folder), {**DELTA, "table": f"{lake}/${{field}}", "table.field": "p"}
+    each = attack(worker, broker.bootstrap_servers, f"rows-{chance.randrange(1 << 32)}", chance, ROUNDS, written, keys)
     for p in range(PARTITIONS):
         assert numbers(lake / str(p)) == [(p, n) for n in range(each)]

@@ -6,7 +6,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pyarrow.parquet as pq
 import pytest
 from pyiceberg import types as iceberg
@@ -124,23 +123,6 @@ class TestTypes:
         orders.put({"id": 1}, schema=Schema.struct({"id": INT32}))
         orders.commit()
         assert kinds(table()) == {"id": "int"}
-
-    def test_another_implementation_reads_them(self, run: Run, table: Opened) -> None:
-        orders = run()
-        orders.put(FULL, SPARSE, schema=ALL_TYPES)
-        orders.commit()
-        orders.put(FULL, schema=ALL_TYPES)
-        orders.commit()
-        (path,) = [table().metadata_location.removeprefix("file://")]
-        with duckdb.connect() as connection:
-            try:
-                connection.execute("LOAD iceberg")
-            except duckdb.Error:
-                files = [task.file.file_path.removeprefix("file://") for task in table().scan().plan_files()]
-                found = connection.execute("SELECT count(*), min(price) FROM read_parquet(?)", [files]).fetchall()
-            else:
-                found = connection.execute(f"SELECT count(*), min(price) FROM iceberg_scan('{path}')").fetchall()
-        assert found == [(3, Decimal("12.50"))]
 
 
 EXISTING = IcebergSchema(
