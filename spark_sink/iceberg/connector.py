@@ -43,7 +43,7 @@ class IcebergSinkConnector(SinkConnector):
     def choices(self, key: str, config: Mapping[str, str]) -> list[str]:
         from spark_sink.iceberg.listing import tables
 
-        return tables(config)
+        return tables(config, 1000)
 
     def alter_offsets(self, config: Mapping[str, str], offsets: Mapping[TopicPartition, int | None]) -> bool:
         from spark_sink.iceberg.task import alter_offsets

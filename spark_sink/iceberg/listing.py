@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from connect.settings import prefixed
 from spark_sink.iceberg.catalog import open_catalog, shown_address
@@ -13,8 +14,6 @@ from spark_sink.iceberg.problems import catalog_error
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
-
-_MOST: Final = 1000
 
 
 def names(catalog: Catalog) -> Iterator[str]:
@@ -29,16 +28,16 @@ def names(catalog: Catalog) -> Iterator[str]:
         waiting += inner
 
 
-def tables(config: Mapping[str, str]) -> list[str]:
-    """The first thousand tables of the catalog that a configuration names.
+def tables(config: Mapping[str, str], most: int | None = None) -> list[str]:
+    """The first tables of the catalog that a configuration names; all of them by default.
 
     Raises:
         ConfigError: there is no such kind of catalog.
         ConnectError: it cannot be read.
     """
     properties = prefixed(config, CATALOG)
-    catalog = open_catalog(config.get("iceberg.catalog") or "iceberg", properties)
-    try:
-        return sorted(islice(names(catalog), _MOST))
-    except Exception as error:
-        raise catalog_error(error, shown_address(properties), "could not be read") from error
+    with closing(open_catalog(config.get("iceberg.catalog") or "iceberg", properties)) as catalog:
+        try:
+            return sorted(islice(names(catalog), most))
+        except Exception as error:
+            raise catalog_error(error, shown_address(properties), "could not be read") from error

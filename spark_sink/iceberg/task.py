@@ -10,6 +10,7 @@ import importlib.util
 import logging
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -67,7 +68,9 @@ class IcebergSinkTask(SinkTask):
 
     @cached_property
     def _catalog(self) -> Catalog:
-        return open_catalog(self._options.catalog, self._options.catalog_props)
+        catalog = open_catalog(self._options.catalog, self._options.catalog_props)
+        self.context.exit_stack.callback(catalog.close)
+        return catalog
 
     def open(self, partitions: Sequence[TopicPartition]) -> Offsets | None:
         self._forget(partitions)
@@ -173,8 +176,8 @@ class IcebergSinkTask(SinkTask):
 def alter_offsets(config: Mapping[str, str], offsets: Mapping[TopicPartition, int | None]) -> bool:
     """Set offsets in the tables as a user asked, while the connector is stopped.
 
-    Tables that records name are those which the connector has written: the catalog is asked for all in their
-    namespaces, and those with an offset of the connector are changed.
+    Where records name their tables, those of all tables of the catalog are changed that have an offset of the
+    connector.
 
     Args:
         config: of the connector, with its name.
@@ -184,12 +187,12 @@ def alter_offsets(config: Mapping[str, str], offsets: Mapping[TopicPartition, in
         ConnectError: a table cannot be written.
     """
     options = IcebergOptions.parse(config)
-    catalog = open_catalog(options.catalog, options.catalog_props)
-    one = options.one_table
-    for name in options.tables or tables(config):
-        table = Table(catalog, name, config["name"], options.plan(name).branch)
-        if table.look():
-            known = {p: at for p, at in offsets.items() if one or table.offset(p) is not None}
-            if known:
-                table.alter_offsets(known)
+    names = options.tables or tables(config)
+    with closing(open_catalog(options.catalog, options.catalog_props)) as catalog:
+        for name in names:
+            table = Table(catalog, name, config["name"], options.plan(name).branch)
+            if table.look():
+                known = {p: at for p, at in offsets.items() if options.one_table or table.offset(p) is not None}
+                if known:
+                    table.alter_offsets(known)
     return True

@@ -145,6 +145,7 @@ class Writer:
             ConnectError: it cannot be written.
         """
         if not self.waiting.records:
+            self._look_again = self._look_again or not self.table.exists
             return 0
         conflict: Conflict | None = None
         try:

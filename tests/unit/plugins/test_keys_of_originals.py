@@ -21,6 +21,7 @@ from connectors.jdbc.source import JdbcSourceConnector
 from connectors.s3.sink import S3SinkConnector
 from connectors.s3.source import S3SourceConnector
 from connectors.twitter import TwitterSourceConnector
+from spark_sink.iceberg.connector import IcebergSinkConnector
 from spark_sink.sink.connector import SparkSinkConnector
 
 ORIGINALS: dict[str, tuple[Any, str]] = {
@@ -32,6 +33,17 @@ ORIGINALS: dict[str, tuple[Any, str]] = {
         oauth2.client.authorization.mode oauth2.client.scope oauth2.response.token.property batching.enabled
         batch.max.size batch.prefix batch.suffix batch.separator max.retries retry.backoff.ms kafka.retry.backoff.ms
         http.timeout http.ssl.trust.all.certs http.proxy.host http.proxy.port decimal.format""",
+    ),
+    "Iceberg's sink, and Tabular's before it": (
+        IcebergSinkConnector,
+        """iceberg.tables iceberg.tables.dynamic-enabled iceberg.tables.route-field iceberg.tables.default-commit-branch
+        iceberg.tables.default-id-columns iceberg.tables.default-partition-by iceberg.tables.auto-create-enabled
+        iceberg.tables.schema-force-optional iceberg.tables.schema-case-insensitive iceberg.tables.evolve-schema-enabled
+        iceberg.catalog iceberg.control.topic iceberg.control.group-id-prefix iceberg.connect.group-id
+        iceberg.control.commit.interval-ms iceberg.control.commit.timeout-ms iceberg.control.commit.threads
+        iceberg.coordinator.transactional.prefix iceberg.hadoop-conf-dir iceberg.hadoop.fs.defaultFS
+        iceberg.coordinator-executor-keep-alive-timeout-ms iceberg.control.commit.max-consecutive-failures
+        iceberg.kafka.bootstrap.servers iceberg.tables.upsert-mode-enabled iceberg.tables.cdc-field""",
     ),
     "castorm's HTTP source": (
         HttpSourceConnector,

@@ -14,6 +14,7 @@ from connect import ConnectError, Schema, SchemaError
 from connect.data import logical
 from connect.data.schema import INT32, STRING, Type
 from connect.testing import SinkRun
+from spark_sink.iceberg import upsert
 
 Run = Callable[..., SinkRun]
 Rows = Callable[..., list[dict[str, Any]]]
@@ -59,6 +60,14 @@ def test_also_of_required_columns_and_in_the_order_of_the_topic(run: Run, rows: 
     orders.put(None, key=2)
     until_written(orders)
     assert rows() == [{"id": 1, "name": "b"}]
+
+
+def test_also_within_one_batch(run: Run, rows: Rows) -> None:
+    orders = run(more=UPSERT)
+    orders.put({"id": 1, "n": 1}, None, {"id": 1, "n": 2}, key=1)
+    orders.put({"id": 2, "n": 1}, None, key=2)
+    orders.commit()
+    assert rows() == [{"id": 1, "n": 2}]
 
 
 def until_written(orders: SinkRun) -> None:
@@ -129,14 +138,24 @@ def test_keys_of_several_columns_and_all_types(run: Run, rows: Rows) -> None:
     assert sorted((row["id"], row["n"]) for row in rows()) == [(1, 2), (2, 1)]
 
 
-def test_only_files_that_may_have_the_keys_are_written_again(run: Run, rows: Rows, table: Opened) -> None:
+def test_only_files_that_may_have_the_keys_are_read_and_written_again(
+    run: Run, rows: Rows, table: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
     orders = run(more=UPSERT)
     for first in (0, 100, 200):
         orders.put(*({"id": n, "n": 0} for n in range(first, first + 100)))
         orders.commit()
     before = {task.file.file_path for task in table().scan().plan_files()}
+    read, real = list[str](), upsert._read
+
+    def noted(table: Any, task: Any, *what: Any) -> Any:
+        read.append(task.file.file_path)
+        return real(table, task, *what)
+
+    monkeypatch.setattr(upsert, "_read", noted)
     orders.put({"id": 150, "n": 1})
     orders.commit()
+    assert len(set(read)) == 1
     after = {task.file.file_path for task in table().scan().plan_files()}
     assert len(before & after) == 2
     assert len(rows()) == 300
