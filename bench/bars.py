@@ -121,6 +121,11 @@ def _pool() -> Iterator[Bar]:
     yield Bar("rest", "validate/ours/median/p99_ms", "<=", 500, "REST validates while tasks run at full load")
 
 
+def _java_tasks() -> Iterator[Bar]:
+    yield _ratio("java_tasks", "ten", "pss_mb", "java", "<=", 1.3, "ten tasks of a Java connector in one JVM")
+    yield _ratio("java_tasks", "start", "start_s", "java", "<=", 1.5, "a JVM of its own costs a connector little")
+
+
 def _latency() -> Iterator[Bar]:
     for row in ("files", "capture", "table"):
         for rate in ("1,000 a second", "20,000 a second"):
@@ -134,7 +139,16 @@ def _avro() -> Iterator[Bar]:
             yield Bar("avro", f"{row}/{form}/ratio/fastavro/us/median", "<=", 1, "no slower than fastavro alone")
 
 
-BARS: tuple[Bar, ...] = (*_beside_java(), *_transforms(), *_avro(), *_connectors(), *_spark(), *_pool(), *_latency())
+BARS: tuple[Bar, ...] = (
+    *_beside_java(),
+    *_transforms(),
+    *_avro(),
+    *_connectors(),
+    *_spark(),
+    *_pool(),
+    *_java_tasks(),
+    *_latency(),
+)
 
 
 @dataclass(frozen=True)

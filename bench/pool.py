@@ -147,7 +147,7 @@ def pool(
     try:
         workers.extend(_start(side, settings, folder, number) for number in range(count))
         made = Pool(side, name, workers, folder)
-        _until(lambda: all(worker.rest.get("/connectors") is not None for worker in workers), "all workers answer")
+        await_true(lambda: all(worker.rest.get("/connectors") is not None for worker in workers), "all workers answer")
         yield made
     finally:
         with ThreadPoolExecutor(max(1, len(workers))) as threads:
@@ -179,7 +179,7 @@ def many(side: str, bootstrap: str, folder: Path, count: int) -> dict[str, float
         cpu = workers.cpu()
         _create(workers, count, topic)
         created = time.monotonic()
-        _until(lambda: workers.running() == count, f"{count} tasks run")
+        await_true(lambda: workers.running() == count, f"{count} tasks run")
         ran = time.monotonic()
         figures = {
             "create_s": created - began,
@@ -206,7 +206,7 @@ def loss(side: str, bootstrap: str, folder: Path, count: int) -> dict[str, float
             topics.create(f"{workers.name}-{name}")
             config = _sink(name, file, f"{workers.name}-{name}")
             workers.rest.put(f"/connectors/{name}/config", config)
-        _until(lambda: workers.running() == count, f"{count} tasks run")
+        await_true(lambda: workers.running() == count, f"{count} tasks run")
         return _lose(workers, bootstrap, sinks, {f"{workers.name}-{name}" for name in sinks}, count)
 
 
@@ -226,7 +226,7 @@ def _lose(workers: Pool, bootstrap: str, sinks: Mapping[str, Path], topics: set[
             raise NothingFlows("the worker that is to be lost has no sink")
 
         def running() -> float:
-            _until(lambda: workers.running() == count, "the lost worker's tasks run elsewhere")
+            await_true(lambda: workers.running() == count, "the lost worker's tasks run elsewhere")
             return time.monotonic()
 
         say(f"  a worker with {len(targets)} of {len(sinks)} sinks is killed")
@@ -256,7 +256,7 @@ def idle(side: str, running: broker.Broker, folder: Path, count: int, seconds: f
     """
     with pool(side, running.bootstrap_servers, folder, 1) as workers:
         _create(workers, count, "nothing")
-        _until(lambda: workers.running() == count, f"{count} tasks run")
+        await_true(lambda: workers.running() == count, f"{count} tasks run")
         time.sleep(seconds)
         began, ours, brokers = time.monotonic(), workers.cpu(), tree.cpu(running.pid)
         time.sleep(seconds)
@@ -273,16 +273,16 @@ def change(side: str, bootstrap: str, folder: Path, changes: int) -> dict[str, f
     with pool(side, bootstrap, folder) as workers:
         config = _sink("changing", folder / f"{side}-changing", "nothing")
         workers.rest.put("/connectors/changing/config", config)
-        _until(lambda: workers.running() == 1, "the task runs")
+        await_true(lambda: workers.running() == 1, "the task runs")
         answered, took = [], []
         for number in range(changes):
             file = folder / f"{workers.name}-changing-{number}"
             asked = time.monotonic()
             workers.rest.put("/connectors/changing/config", {**config, "file": str(file)})
             answered.append(time.monotonic() - asked)
-            _until(file.exists, "the new task begins", every=0.002)
+            await_true(file.exists, "the new task begins", every=0.002)
             took.append(time.monotonic() - asked)
-            _until(lambda: workers.running() == 1, "the task runs")
+            await_true(lambda: workers.running() == 1, "the task runs")
         return {
             "answered_ms": 1000 * statistics.median(answered),
             "begun_ms": 1000 * statistics.median(took),
@@ -325,7 +325,8 @@ def _sink(name: str, file: Path, topic: str) -> dict[str, str]:
     return {"name": name, "connector.class": FILE_SINK, "tasks.max": "1", "file": str(file), "topics": topic}
 
 
-def _until(condition: Callable[[], Any], what: str, every: float = 0.25) -> None:
+def await_true(condition: Callable[[], Any], what: str, every: float = 0.25) -> None:
+    """Wait until something holds. Raises TookTooLong."""
     deadline = time.monotonic() + PATIENCE_S
     while not condition():
         if time.monotonic() > deadline:

@@ -76,9 +76,9 @@ class Topics:
     def _new_consumer(self) -> Consumer:
         return Consumer({**self._quiet, "group.id": "bench", "enable.auto.commit": False})
 
-    def create(self, topic: str) -> None:
-        """Make an empty topic of one partition."""
-        self._admin.create_topics([NewTopic(topic, 1, 1)])[topic].result(WITHIN)
+    def create(self, topic: str, partitions: int = 1) -> None:
+        """Make an empty topic."""
+        self._admin.create_topics([NewTopic(topic, partitions, 1)])[topic].result(WITHIN)
         self.end(topic)  # it has a leader now, so nobody's start waits for one
 
     def delete(self, topic: str) -> None:

@@ -67,7 +67,7 @@ def running(side: str, work: Work, bootstrap: str, name: str, topic: str, file: 
             worker["plugin.path"] = str(PLUGINS)
     if work.jars and ours:
         connector["connector.language"] = "java"
-        worker["plugin.path"] = str(_file_connectors(folder / "plugins"))
+        worker["plugin.path"] = str(file_connectors(folder / "plugins"))
     files = [
         str(write_properties(folder / "worker.properties", worker)),
         str(write_properties(folder / "connector.properties", connector)),
@@ -84,7 +84,7 @@ def running(side: str, work: Work, bootstrap: str, name: str, topic: str, file: 
         stop(process)
 
 
-def _file_connectors(folder: Path) -> Path:
+def file_connectors(folder: Path) -> Path:
     """A folder of plugin.path with Kafka Connect's file connectors."""
     (jar,) = [jar for jar in resolve("kafka-connect") if jar.name.startswith("connect-file-")]
     (folder / "file").mkdir(parents=True)
