@@ -75,13 +75,13 @@ def captured(
         for mode, more in MODES.items()
     }
     theirs = {
-        f"java_{mode}": maria_keys(broker, database, f"java_{mode}", 61_000 + number) | more
+        f"maria_java_{mode}": maria_keys(broker, database, f"maria_java_{mode}", 61_000 + number) | more
         for number, (mode, more) in enumerate(modes.items())
     }
     ours = {
         mode: SourceRun(
             MariaDbCdcSourceConnector,
-            maria_keys(broker, database, f"ours_{mode}", 62_000 + number) | _CONVERTERS | more,
+            maria_keys(broker, database, f"maria_ours_{mode}", 62_000 + number) | _CONVERTERS | more,
             timeout=60,
         )
         for number, (mode, more) in enumerate(modes.items())
@@ -90,12 +90,12 @@ def captured(
     try:
         with java_worker(broker.bootstrap_servers, folder, theirs, jars="debezium-mysql") as log:
             for mode in MODES:
-                _wait(broker, f"java_{mode}", _last_of_snapshot, log)
+                _wait(broker, f"maria_java_{mode}", _last_of_snapshot, log)
             for run in ours.values():
                 run.start()
                 _poll_until(run, _last_of_snapshot)
             _run(database, CHANGES)
-            answers = {mode: _wait(broker, f"java_{mode}", _last_change, log) for mode in MODES}
+            answers = {mode: _wait(broker, f"maria_java_{mode}", _last_change, log) for mode in MODES}
         for run in ours.values():
             _poll_until(run, _last_change)
         yield {mode: (answers[mode], _messages(ours[mode])) for mode in MODES}

@@ -38,7 +38,7 @@ def test_an_example_is_taken(name: str) -> None:
     config = dict(properties.loads(EXAMPLES[name]))
     connector = load(Plugins().find((PluginKind.SOURCE, PluginKind.SINK), config["connector.class"]))
     errors = [error for value in connector().validate(config) for error in value.errors]
-    assert [error for error in errors if "db.example.com:5432/shop cannot be reached" not in error] == []
+    assert [error for error in errors if not re.search(r"db\.example\.com:\d+\S* cannot be reached", error)] == []
 
 
 def test_every_page_has_one() -> None:
