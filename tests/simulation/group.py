@@ -38,6 +38,7 @@ class Member:
     join: Reply | None = None
     sync: Reply | None = None
     assignment: bytes = b""
+    written: bytes = b""  # its metadata of the last generation
     timer: list[Any] | None = None
 
 
@@ -227,7 +228,7 @@ class Coordinator:
             self._cancel_timer()
             group.state = STABLE
             for each in group.members.values():
-                each.assignment = bytes(given.get(each.id, b""))
+                each.assignment, each.written = bytes(given.get(each.id, b"")), each.metadata
                 if each.sync is not None:
                     each.sync(self._assigned(each))
                     each.sync = None
@@ -327,6 +328,7 @@ class Coordinator:
         if group.state in (PREPARING, COMPLETING):
             group.state = STABLE  # the last that was written; who has not joined since learns that it must
         for member in group.members.values():
+            member.metadata = member.written or member.metadata
             self._beats(member)
         if group.members and any(not member.assignment for member in group.members.values()):
             self._prepare()

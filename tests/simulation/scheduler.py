@@ -16,7 +16,7 @@ from typing import Any, Final
 from greenlet import GreenletExit, getcurrent, greenlet
 
 #: Lines of the trace that are kept, for a failure.
-KEPT = 20_000
+KEPT = 200_000
 #: Where every run begins, in seconds; no product code may take it for the wall clock.
 BEGIN: Final = 5000.0
 
