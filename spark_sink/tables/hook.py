@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import logging
 import sys
 from collections.abc import Callable, Sequence
@@ -123,10 +124,12 @@ def load(name: str, plugin_path: Sequence[str]) -> Callable[[Any, int, BatchCont
     """Import a function, "module:function", from a folder of plug-ins or as Python finds it.
 
     Raises:
-        ConfigError: it cannot be imported, or is no function.
+        ConfigError: it cannot be imported, or is no function of three arguments, or is one of Python's own.
     """
     module_name, _, function = name.partition(":")
     top = module_name.partition(".")[0]
+    if top in sys.stdlib_module_names:  # who may name a function may not run whatever there is
+        raise ConfigError(KEY, f'"{module_name}" is of Python itself. Name a function of a plug-in.')
     for folder in (each for path in plugin_path for each in plugin_folders(Path(path).absolute())):
         if ((folder / f"{top}.py").is_file() or (folder / top).is_dir()) and str(folder) not in sys.path:
             sys.path.insert(0, str(folder))
@@ -142,4 +145,10 @@ def load(name: str, plugin_path: Sequence[str]) -> Callable[[Any, int, BatchCont
     found = getattr(module, function, None)
     if not callable(found):
         raise ConfigError(KEY, f"the module {module_name} ({module.__file__}) has no function {function}.")
+    try:
+        inspect.signature(found).bind(None, 0, None)
+    except (TypeError, ValueError) as error:
+        raise ConfigError(
+            KEY, f"{name} does not take three arguments. Write def {function}(rows, batch, context)."
+        ) from error
     return found  # type: ignore[no-any-return]

@@ -41,13 +41,13 @@ def sink(broker: Broker, session: Session, monkeypatch: pytest.MonkeyPatch, lake
 
 
 class DiesAfterWriting(TableWriter):
-    def __call__(self, df: Any, batch_id: int) -> None:
-        super().__call__(df, batch_id)
+    def __call__(self, df: Any, batch_id: int, *ranges: Any) -> None:
+        super().__call__(df, batch_id, *ranges)
         raise RuntimeError("the power is gone")
 
 
 class AlwaysBusy(TableWriter):
-    def __call__(self, df: Any, batch_id: int) -> None:
+    def __call__(self, df: Any, batch_id: int, *ranges: Any) -> None:
         raise RetriableError("the store is busy")
 
 
@@ -316,10 +316,10 @@ def test_what_passes_begins_the_query_anew_and_what_does_not_pass_fails_the_task
     one, tries = sink(topic), tmp_counter(lake)
 
     class Unlucky(TableWriter):
-        def __call__(self, df: Any, batch_id: int) -> None:
+        def __call__(self, df: Any, batch_id: int, *ranges: Any) -> None:
             if tries() <= 2:
                 raise RetriableError("the store is busy")
-            super().__call__(df, batch_id)
+            super().__call__(df, batch_id, *ranges)
 
     monkeypatch.setattr(table_task, "TableWriter", Unlucky)
     with one.running() as run:

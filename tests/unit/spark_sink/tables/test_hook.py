@@ -18,7 +18,7 @@ def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(sys, "path", list(sys.path))
     for folder in ("mine", "theirs"):
         (tmp_path / folder).mkdir()
-    (tmp_path / "mine" / "own_hooks.py").write_text("def take(rows, batch, context): ...\n")
+    (tmp_path / "mine" / "own_hooks.py").write_text("def take(rows, batch, context): ...\ndef two(rows, batch): ...\n")
     (tmp_path / "mine" / "broken_hooks.py").write_text("import nothing_of_this_name\n")
     (tmp_path / "theirs" / "hooks_of_theirs").mkdir()
     (tmp_path / "theirs" / "hooks_of_theirs" / "__init__.py").write_text("")
@@ -29,9 +29,24 @@ def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_it_is_in_a_folder_of_plugins_or_installed(plugins: Path) -> None:
     assert load("own_hooks:take", [str(plugins)]).__module__ == "own_hooks"
     assert load("hooks_of_theirs.inner:take", [str(plugins / "theirs")]).__module__ == "hooks_of_theirs.inner"
-    assert load("json:dumps", [str(plugins)]).__module__ == "json"
+    sys.path.insert(0, str(plugins / "theirs"))
+    assert load("hooks_of_theirs.inner:take", []).__module__ == "hooks_of_theirs.inner"
     with pytest.raises(ConfigError, match=r"importing own_hooks2 failed: ModuleNotFoundError: .*plugin\.path"):
         load("own_hooks2:take", [str(plugins)])
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("os:system", '"os" is of Python itself'),
+        ("os.path:join", '"os.path" is of Python itself'),
+        ("own_hooks:two", r"does not take three arguments. Write def two\(rows, batch, context\)"),
+        ("own_hooks:nothing", "has no function nothing"),
+    ],
+)
+def test_what_is_no_function_for_it_is_refused(plugins: Path, name: str, words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        load(name, [str(plugins)])
 
 
 def test_only_the_folder_that_has_it_is_on_the_path(plugins: Path) -> None:
