@@ -91,6 +91,20 @@ def test_no_batch_waits_for_a_compaction(tables: Any, monkeypatch: pytest.Monkey
     assert tables.commits()[-1]["operationMetrics"]["numRemovedFiles"] == "4"
 
 
+@pytest.mark.slow
+@pytest.mark.promise("P10")
+def test_merges_beside_compactions_lose_nothing(tables: Any) -> None:
+    """They touch the same files: whoever commits second does it again, or leaves it."""
+    writer = tables.writer(mode="upsert", **{"compaction.interval.ms": "1"})
+    for number in range(12):
+        ids = range(number % 3, 9, 3)
+        records = [{"key": {"id": id_}, "value": {"id": id_, "text": str(number)}} for id_ in ids]
+        writer(tables.batch(VALUE, records, KEY), number)
+    writer.maintenance.join(60)
+    assert tables.read() == [{"id": id_, "text": str(9 + id_ % 3)} for id_ in range(9)]
+    assert "OPTIMIZE" in tables.operations()
+
+
 def test_rows_are_ordered_within_the_partitions_of_a_condition(tables: Any) -> None:
     keys = {"partition.by": "text", "optimize.where": "text >= 'b'", "optimize.zorder.by": "ID"}
     writer = tables.writer(**{"compaction.interval.ms": "1"}, **keys)

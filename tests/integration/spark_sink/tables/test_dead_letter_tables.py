@@ -118,7 +118,7 @@ def test_a_batch_that_comes_again_to_a_stricter_table_loses_nothing(tables: Any)
     records = [{"value": {"id": "x", "text": None}}, {"value": {"id": None, "text": "y"}}]
     quarantining = writer(tables, schema__evolution__on__mismatch="quarantine", schema__evolution="none")
     failing = writer(tables, schema__evolution__on__mismatch="quarantine", schema__evolution="none")
-    failing._commit = lambda *_: (_ for _ in ()).throw(OSError("killed"))
+    failing._transaction = lambda *_: (_ for _ in ()).throw(OSError("killed"))
     with pytest.raises(OSError, match="killed"):
         failing(tables.batch(kinds, records), 0)
     assert places(tables) == [("t", 0, 0)]
