@@ -7,11 +7,24 @@ not: the other may be a task that has taken over our partitions, or we ourselves
 from __future__ import annotations
 
 from pyiceberg.table import Table, Transaction
+from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.update import AssertTableUUID
 
 
 class Attempt(Transaction):
     """A transaction whose commit is tried once."""
+
+    _seen: tuple[object, TableMetadata] | None = None
+
+    @property
+    def table_metadata(self) -> TableMetadata:
+        """The table's metadata with the changes so far.
+
+        pyiceberg makes them again whenever it looks, a copy of all snapshots each time.
+        """
+        if self._seen is None or self._seen[0] is not self._updates:
+            self._seen = self._updates, super().table_metadata
+        return self._seen[1]
 
     def commit_transaction(self) -> Table:
         """Commit the changes, on the condition that the branch is where it was when they were made.
