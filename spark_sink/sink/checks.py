@@ -22,7 +22,7 @@ Problem = tuple[str, str]
 _DELETION_VECTORS: Final = "delta.enabledeletionvectors"
 _NO_ICEBERG: Final = (
     "iceberg is not possible: Iceberg has no jar for Spark 4.2 yet, and its newest, for 4.1, cannot be loaded there. "
-    "Write format=delta."
+    "Write format=delta, or use IcebergSinkConnector, which needs no Spark."
 )
 _SHORT_RETENTION: Final = (
     "is less than the 168 that Delta thinks safe. Write 168, or, where no query and no writer takes that long, "
