@@ -44,7 +44,8 @@ class LayoutOptions(settings.Options):
         group=_TABLE,
         validator=settings.one_of(*FORMATS),
         doc="delta, parquet or json, or console, which prints rows. iceberg is refused: Iceberg has no jar for Spark "
-        "4.2 yet, and the newest, for 4.1, cannot be loaded there. IcebergSinkConnector writes such tables without Spark.",
+        "4.2 yet, and the newest, for 4.1, cannot be loaded there. IcebergSinkConnector writes such tables without "
+        "Spark.",
     )
     written_table = settings.String(
         "table",
