@@ -17,6 +17,7 @@ from connect.data.evolution import Mismatch
 from spark_sink.cdc import ChangeEvents, deletions
 from spark_sink.delta.routing import by_table, tables_of
 from spark_sink.delta.table import Table
+from spark_sink.rows.opening import taken_over
 from spark_sink.rows.pace import Pace
 from spark_sink.rows.unfit import report
 from spark_sink.table_rules import is_one_table
@@ -68,23 +69,14 @@ class DeltaSinkTask(SinkTask):
     def open(self, partitions: Sequence[TopicPartition]) -> Offsets | None:
         for writer in self._writers.values():
             writer.forget(partitions)
-        known: dict[TopicPartition, int] = {}
+        begin: Offsets = {}
         if is_one_table(self._options.table):
-            table = self._writer(self._options.table).table
-            if table.look():
-                table.claim(partitions)
-                found = {partition: table.offset(partition) for partition in partitions}
-                known = {partition: offset for partition, offset in found.items() if offset is not None}
-            else:
-                table.expect_nobody(partitions)
-        starting = self._options.starting_ms
-        # The group is ahead where a user moved it, or where another engine has written in the meantime.
-        group = self.context.committed(*(known if starting is None else partitions))
-        begin = {partition: max(offset, group.get(partition, 0)) for partition, offset in known.items()}
-        if starting is not None:
-            new = [partition for partition in partitions if partition not in begin and partition not in group]
-            begin |= self.context.offsets_at(starting, *new)
-        return begin or None
+            begin = taken_over(self._writer(self._options.table).table, partitions, self.context) or {}
+        if self._options.starting_ms is None:
+            return begin or None
+        group = self.context.committed(*partitions)
+        new = [partition for partition in partitions if partition not in begin and partition not in group]
+        return {**begin, **self.context.offsets_at(self._options.starting_ms, *new)} or None
 
     def put(self, batch: SinkBatch) -> None:
         if len(batch):

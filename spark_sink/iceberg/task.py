@@ -22,6 +22,7 @@ from spark_sink.iceberg.listing import tables
 from spark_sink.iceberg.routing import Routes
 from spark_sink.iceberg.table import Table
 from spark_sink.rows.fields import texts_at
+from spark_sink.rows.opening import taken_over
 from spark_sink.rows.pace import Pace
 from spark_sink.rows.unfit import report
 
@@ -76,16 +77,7 @@ class IcebergSinkTask(SinkTask):
         self._forget(partitions)
         if (name := self._options.one_table) is None:
             return None
-        table = self._writer(name).table
-        if not table.look():
-            table.expect_nobody(partitions)
-            return None
-        table.claim(partitions)
-        found = {partition: table.offset(partition) for partition in partitions}
-        known = {partition: offset for partition, offset in found.items() if offset is not None}
-        # The group is ahead where a user moved it, or where the last records were all left out.
-        group = self.context.committed(*known)
-        return {partition: max(offset, group.get(partition, 0)) for partition, offset in known.items()}
+        return taken_over(self._writer(name).table, partitions, self.context)
 
     def put(self, batch: SinkBatch) -> None:
         if len(batch):
