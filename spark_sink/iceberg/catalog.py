@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _TIMEOUT_S: Final = 60.0
+_TRIES: Final = 5
+_MADE_MEANWHILE: Final = re.compile("already exists|pg_type_typname_nsp_index")
 TYPES: Final = ("rest", "sql", "glue", "hive", "dynamodb", "bigquery")
 
 #: Iceberg's classes, by the last part of their names.
@@ -152,10 +154,15 @@ def open_catalog(name: str, properties: Mapping[str, str]) -> Catalog:
             "Of the catalog's keys these are for Iceberg's Java libraries, and have no effect: %s.",
             ", ".join(f"iceberg.catalog.{key}" for key in sorted(ignored)),
         )
-    try:
-        return _patient(load_catalog(name, **made))
-    except Exception as error:  # clients of five kinds of catalogs raise what they want
-        raise catalog_error(error, shown_address(properties), "could not be opened") from error
+    for tries_left in reversed(range(_TRIES)):
+        try:
+            return _patient(load_catalog(name, **made))
+        except Exception as error:  # clients of five kinds of catalogs raise what they want
+            # Who opens a new database makes the catalog's tables in it, and two tasks may do so at the same time.
+            if tries_left and _MADE_MEANWHILE.search(str(error)):
+                continue
+            raise catalog_error(error, shown_address(properties), "could not be opened") from error
+    raise AssertionError("the last try returns or raises")
 
 
 def _patient(catalog: Catalog) -> Catalog:

@@ -21,10 +21,10 @@ class Rows:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        with closing(load_catalog("iceberg", **catalog(folder))) as opened:
+            opened.create_namespace("shop")
 
     def count(self) -> int:
-        if not (self._folder / "catalog.db").exists():
-            return 0
         with closing(load_catalog("iceberg", **catalog(self._folder))) as opened:
             tables = [opened.load_table(name) for name in opened.list_tables("shop")]
         snapshots = [snapshot for table in tables for snapshot in table.snapshots()]

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import requests
 import sqlalchemy.exc
+from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.exceptions import ForbiddenError, OAuthError, ServerError, UnauthorizedError
 
 from connect import ConfigError, ConnectError, RetriableError
@@ -192,6 +193,22 @@ class TestErrors:
     def test_a_catalog_that_does_not_answer_is_one_that_may_pass(self) -> None:
         with pytest.raises(RetriableError, match=r"The Iceberg catalog http://127.0.0.1:1 could not be opened"):
             open_catalog("c", {"type": "rest", "uri": "http://127.0.0.1:1", "credential": "id:secret"})
+
+    def test_two_tasks_may_open_a_new_database_at_the_same_time(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        real, tries = SqlCatalog.create_tables, list[int]()
+
+        def late(self: SqlCatalog) -> None:
+            tries.append(1)
+            real(self)
+            if len(tries) == 1:
+                raise sqlalchemy.exc.OperationalError("CREATE", {}, Exception("table iceberg_tables already exists"))
+
+        monkeypatch.setattr(SqlCatalog, "create_tables", late)
+        made = {"type": "sql", "uri": f"sqlite:///{tmp_path}/c.db", "warehouse": f"file://{tmp_path}"}
+        open_catalog("c", made).close()
+        assert tries
 
     def test_a_package_that_is_missing_is_named(self) -> None:
         made = catalog_error(ModuleNotFoundError("No module named 'thrift'"), "thrift://h", "could not be opened")
