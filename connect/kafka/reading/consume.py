@@ -30,6 +30,8 @@ log = logging.getLogger("connect.kafka")
 ROWS_PER_BATCH = 2000
 _REGEX_REFRESH_S = 30.0
 _COMMITTED_S = 30.0
+#: In place of a time: the end of a partition (KIP-79).
+_END = -1
 _TOPICS_WITHIN_S = 1.0
 #: How long a look at all topics may take, and when the next one comes after one that found no broker.
 _LIST_S = 2.0
@@ -234,18 +236,23 @@ class BatchConsumer:
         from confluent_kafka import KafkaException
         from confluent_kafka import TopicPartition as ClientPartition
 
-        wanted = [ClientPartition(partition.topic, partition.partition, timestamp) for partition in partitions]
-        found: dict[TopicPartition, int] = {}
-        try:
-            for each in self._consumer.offsets_for_times(wanted, timeout=_COMMITTED_S) if wanted else ():
+        def asked(at: int, wanted: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+            if not wanted:
+                return {}
+            found = self._consumer.offsets_for_times(
+                [ClientPartition(each.topic, each.partition, at) for each in wanted], timeout=_COMMITTED_S
+            )
+            for each in found:
                 if each.error is not None:
                     raise KafkaException(each.error)
-                # -1: there is none so late.
-                end = each.offset if each.offset >= 0 else self._consumer.get_watermark_offsets(each, _COMMITTED_S)[1]
-                found[TopicPartition(str(each.topic), int(each.partition))] = int(end)
+            return {TopicPartition(str(each.topic), int(each.partition)): int(each.offset) for each in found}
+
+        try:
+            begins = asked(timestamp, partitions)
+            # There may be none so late: the answer is -1 then.
+            return begins | asked(_END, [partition for partition, offset in begins.items() if offset < 0])
         except KafkaException as error:
             raise ConnectError(f"The offsets of a time cannot be read: {error.args[0].str()}") from error
-        return found
 
     def seek(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Continue at these offsets, in assigned partitions."""

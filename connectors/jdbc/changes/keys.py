@@ -157,7 +157,7 @@ signal_channels = settings.List(
     importance="LOW",
     group=RUN,
     validator=_channels,
-    doc="Where signals come from: source, which is the table of signal.data.collection.",
+    doc="Where signals come from. Without effect: there is only source, the table of signal.data.collection.",
 )
 chunk_size = settings.Int(
     "incremental.snapshot.chunk.size",

@@ -88,6 +88,20 @@ def test_a_listener_says_where_to_begin(member, new_topic, write):
     assert sorted(one.values) == [*range(10), 107, 108, 109]
 
 
+def test_offsets_of_a_time_are_the_first_of_it_or_the_end(member, new_topic, broker):
+    topic = new_topic(partitions=3)
+    producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+    for partition, moment in ((0, 1000), (0, 5000), (0, 6000), (1, 1000), (1, 2000)):
+        producer.produce(topic, b"v", partition=partition, timestamp=moment)
+    producer.flush()
+    one = member([topic])
+    parts = [TopicPartition(topic, number) for number in range(3)]
+    until(lambda: one.assignment == set(parts), one)
+    assert one.consumer.offsets_at(5000, parts) == dict(zip(parts, (1, 2, 0), strict=True))
+    assert one.consumer.offsets_at(0, parts) == dict(zip(parts, (0, 0, 0), strict=True))
+    assert one.consumer.offsets_at(5000, []) == {}
+
+
 def test_paused_partitions_bring_nothing_until_they_are_resumed(member, new_topic, write):
     topic = new_topic(partitions=2)
     p0, p1 = TopicPartition(topic, 0), TopicPartition(topic, 1)
