@@ -8,9 +8,8 @@ from typing import Final
 from connect import settings
 from connect.settings import Config, Listed, WithoutEffect
 from connectors.jdbc.capture.types import Modes
-from connectors.jdbc.changes import keys as shared
 from connectors.jdbc.changes import without_effect
-from connectors.jdbc.changes.keys import DATABASE, EVENTS, RUN, Names, names
+from connectors.jdbc.changes.keys import DATABASE, EVENTS, RUN, CaptureKeys, names, no_transactions
 from connectors.jdbc.changes.without_effect import NO_PARTS, WAITS
 
 _SLOT: Final = "Slot and publication"
@@ -55,12 +54,8 @@ WITHOUT_EFFECT: Final[dict[str, str | WithoutEffect]] = {
 }
 
 
-class CaptureOptions(Names, settings.Options, without_effect=WITHOUT_EFFECT):
-    """The keys, and what they mean together.
-
-    Attributes:
-        modes: how values are written.
-    """
+class ServerKeys(settings.Options):
+    """The keys of the database, its slot and its publication."""
 
     database_hostname = settings.String(
         "database.hostname",
@@ -112,8 +107,6 @@ class CaptureOptions(Names, settings.Options, without_effect=WITHOUT_EFFECT):
     database_sslpassword = settings.Password(
         "database.sslpassword", default=None, group=DATABASE, doc="The password of that file."
     )
-    prefix = shared.prefix
-    delimiter = shared.delimiter
     slot = settings.String(
         "slot.name",
         default="debezium",
@@ -163,11 +156,15 @@ class CaptureOptions(Names, settings.Options, without_effect=WITHOUT_EFFECT):
     )
     schema_include = names("schema.include.list", "schemas", "capture")
     schema_exclude = names("schema.exclude.list", "schemas", "leave out")
-    table_include = shared.table_include
-    table_exclude = shared.table_exclude
-    column_include = shared.column_include
-    column_exclude = shared.column_exclude
-    keys = shared.keys
+
+
+class CaptureOptions(ServerKeys, CaptureKeys, without_effect=WITHOUT_EFFECT):
+    """The keys, and what they mean together.
+
+    Attributes:
+        modes: how values are written.
+    """
+
     snapshot_mode = settings.String(
         "snapshot.mode",
         default="initial",
@@ -177,10 +174,6 @@ class CaptureOptions(Names, settings.Options, without_effect=WITHOUT_EFFECT):
         doc="What is read before the stream: initial: all rows, once. initial_only: the same, and no stream. no_data "
         "or never: nothing. always: all rows at every start. when_needed: all rows, again if the slot is missing.",
     )
-    snapshot_tables = shared.snapshot_tables
-    snapshot_fetch_size = shared.snapshot_fetch_size
-    poll_interval = shared.poll_interval
-    max_batch_size = shared.max_batch_size
     status_update_interval = settings.Int(
         "status.update.interval.ms",
         default=10_000,
@@ -189,15 +182,7 @@ class CaptureOptions(Names, settings.Options, without_effect=WITHOUT_EFFECT):
         convert=settings.seconds,
         doc="The longest time between two acknowledgements to the server.",
     )
-    signal_table = shared.signal_table
-    signal_channels = shared.signal_channels
-    chunk_size = shared.chunk_size
-    heartbeat_interval = shared.heartbeat_interval
-    heartbeat_topics_prefix = shared.heartbeat_topics_prefix
-    topic_heartbeat_prefix = shared.topic_heartbeat_prefix
-    heartbeat_action_query = shared.heartbeat_action_query
-    tombstones_on_delete = shared.tombstones_on_delete
-    decimal_handling_mode = shared.decimal_handling_mode.replaced(
+    decimal_handling_mode = CaptureKeys.decimal_handling_mode.replaced(
         doc="How numeric and money are written: precise: Connect's Decimal, or a scale with each value where a column "
         "has none. double. string."
     )
@@ -211,7 +196,7 @@ class CaptureOptions(Names, settings.Options, without_effect=WITHOUT_EFFECT):
         "adaptive_time_microseconds: the same, times always in microseconds. connect: Connect's types, in "
         "milliseconds.",
     )
-    binary_handling_mode = shared.binary_handling_mode.replaced(doc="How bytea is written.")
+    binary_handling_mode = CaptureKeys.binary_handling_mode.replaced(doc="How bytea is written.")
     hstore_handling_mode = settings.String(
         "hstore.handling.mode",
         default="json",
@@ -243,10 +228,7 @@ class CaptureOptions(Names, settings.Options, without_effect=WITHOUT_EFFECT):
         group=EVENTS,
         doc="The placeholder for a large value that an update did not change; PostgreSQL does not send it.",
     )
-    skipped = shared.skipped
-    adjusts_schemas = shared.adjusts_schemas
-    adjusts_fields = shared.adjusts_fields
-    provide_transaction_metadata = shared.no_transactions("source.txId and source.sequence")
+    provide_transaction_metadata = no_transactions("source.txId and source.sequence")
 
     def __init__(self, config: Config) -> None:
         """Check parsed values.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Final
 
 from connect import ConfigError, settings
@@ -96,153 +95,141 @@ def _key_columns(written: str) -> list[tuple[Filters, list[str]]]:
     return found
 
 
-prefix = settings.String(
-    "topic.prefix",
-    importance="HIGH",
-    group=EVENTS,
-    validator=_prefix,
-    doc="The name of the source: topics begin with it and offsets are stored under it. Never change it.",
-)
-delimiter = settings.String(
-    "topic.delimiter", default=".", importance="LOW", group=EVENTS, doc="Between a topic's parts."
-)
-table_include = names("table.include.list", "tables (schema.table)", "capture")
-table_exclude = names("table.exclude.list", "tables (schema.table)", "leave out")
-column_include = names("column.include.list", "columns (schema.table.column)", "capture")
-column_exclude = names("column.exclude.list", "columns (schema.table.column)", "leave out")
-keys = settings.String(
-    "message.key.columns",
-    default="",
-    group=TABLES,
-    convert=_key_columns,
-    doc="Columns that make a table's key instead of its primary key: schema.table:a,b;schema.other:c. The tables "
-    "are regular expressions.",
-)
-snapshot_tables = settings.List(
-    "snapshot.include.collection.list",
-    default=[],
-    group=RUN,
-    convert=filters,
-    listed=Listed.BY_CONNECTOR,
-    doc="Which of the captured tables a snapshot reads: regular expressions of schema.table. Default: all.",
-)
-snapshot_fetch_size = settings.Int(
-    "snapshot.fetch.size",
-    default=10240,
-    group=RUN,
-    validator=settings.at_least(1),
-    doc="The most rows of a snapshot in one batch. Rows are streamed, so that it costs no memory beyond that.",
-)
-poll_interval = settings.Long(
-    "poll.interval.ms",
-    default=500,
-    group=RUN,
-    validator=settings.at_least(1),
-    convert=settings.seconds,
-    doc="How long to wait for changes.",
-)
-max_batch_size = settings.Int(
-    "max.batch.size", default=2048, group=RUN, validator=settings.at_least(1), doc="The most changes in a batch."
-)
-signal_table = settings.String(
-    "signal.data.collection",
-    default=None,
-    group=RUN,
-    doc="The table (schema.table) into whose columns id, type and data signals are inserted: to read tables again "
-    "while the stream goes on, to stop or pause that.",
-)
-signal_channels = settings.List(
-    "signal.enabled.channels",
-    default=["source"],
-    importance="LOW",
-    group=RUN,
-    validator=_channels,
-    doc="Where signals come from. Without effect: there is only source, the table of signal.data.collection.",
-)
-chunk_size = settings.Int(
-    "incremental.snapshot.chunk.size",
-    default=1024,
-    group=RUN,
-    validator=settings.at_least(1),
-    doc="How many rows an incremental snapshot reads at a time, and keeps in memory.",
-)
-heartbeat_interval = settings.Int(
-    "heartbeat.interval.ms",
-    default=0,
-    group=RUN,
-    validator=settings.at_least(0),
-    convert=settings.seconds,
-    doc="How often to write a heartbeat, which advances the stored offset while nothing changes. 0: never.",
-)
-heartbeat_topics_prefix = settings.String(
-    "heartbeat.topics.prefix",
-    default="__debezium-heartbeat",
-    group=RUN,
-    doc="The prefix of the heartbeats' topic.",
-)
-topic_heartbeat_prefix = settings.String(
-    "topic.heartbeat.prefix",
-    default=None,
-    importance="LOW",
-    group=RUN,
-    doc="Debezium's newer name of heartbeat.topics.prefix.",
-)
-heartbeat_action_query = settings.String(
-    "heartbeat.action.query",
-    default=None,
-    group=RUN,
-    doc="A statement to run in the database with each heartbeat.",
-)
-tombstones_on_delete = settings.Boolean(
-    "tombstones.on.delete", default=True, group=EVENTS, doc="Whether a null follows each deletion, for compaction."
-)
-skipped = settings.List(
-    "skipped.operations",
-    default=["t"],
-    group=EVENTS,
-    validator=_operations,
-    convert=lambda written: frozenset(written) - {"none"},
-    doc="Which changes to leave out: c, u, d, t (truncate), or none.",
-)
-decimal_handling_mode = settings.String(
-    "decimal.handling.mode",
-    default="precise",
-    group=EVENTS,
-    validator=settings.one_of("precise", "double", "string", ignore_case=True),
-    convert=str.lower,
-    doc="How decimals are written: precise: Connect's Decimal. double. string.",
-)
-binary_handling_mode = settings.String(
-    "binary.handling.mode",
-    default="bytes",
-    group=EVENTS,
-    validator=settings.one_of("bytes", "base64", "base64-url-safe", "hex", ignore_case=True),
-    convert=str.lower,
-    doc="How columns of bytes are written.",
-)
-adjusts_schemas = _adjustment("schema", "schemas")
-adjusts_fields = _adjustment("field", "fields")
-
-
-class Names:
-    """Base of options: the names of topics, schemas and fields, which tables are captured, and their own keys.
+class CaptureKeys(settings.Options):
+    """What the options of each database begin with: the shared keys, and what they mean together.
 
     Attributes:
         heartbeats: the topic of heartbeats.
         selection: which tables and columns are captured.
     """
 
-    prefix: str
-    delimiter: str
-    keys: Sequence[tuple[Filters, list[str]]]
-    adjusts_schemas: bool
-    adjusts_fields: bool
-    table_include: Filters
-    table_exclude: Filters
-    column_include: Filters
-    column_exclude: Filters
-    heartbeat_topics_prefix: str
-    topic_heartbeat_prefix: str | None
+    prefix = settings.String(
+        "topic.prefix",
+        importance="HIGH",
+        group=EVENTS,
+        validator=_prefix,
+        doc="The name of the source: topics begin with it and offsets are stored under it. Never change it.",
+    )
+    delimiter = settings.String(
+        "topic.delimiter", default=".", importance="LOW", group=EVENTS, doc="Between a topic's parts."
+    )
+    table_include = names("table.include.list", "tables (schema.table)", "capture")
+    table_exclude = names("table.exclude.list", "tables (schema.table)", "leave out")
+    column_include = names("column.include.list", "columns (schema.table.column)", "capture")
+    column_exclude = names("column.exclude.list", "columns (schema.table.column)", "leave out")
+    keys = settings.String(
+        "message.key.columns",
+        default="",
+        group=TABLES,
+        convert=_key_columns,
+        doc="Columns that make a table's key instead of its primary key: schema.table:a,b;schema.other:c. The tables "
+        "are regular expressions.",
+    )
+    snapshot_tables = settings.List(
+        "snapshot.include.collection.list",
+        default=[],
+        group=RUN,
+        convert=filters,
+        listed=Listed.BY_CONNECTOR,
+        doc="Which of the captured tables a snapshot reads: regular expressions of schema.table. Default: all.",
+    )
+    snapshot_fetch_size = settings.Int(
+        "snapshot.fetch.size",
+        default=10240,
+        group=RUN,
+        validator=settings.at_least(1),
+        doc="The most rows of a snapshot in one batch. Rows are streamed, so that it costs no memory beyond that.",
+    )
+    poll_interval = settings.Long(
+        "poll.interval.ms",
+        default=500,
+        group=RUN,
+        validator=settings.at_least(1),
+        convert=settings.seconds,
+        doc="How long to wait for changes.",
+    )
+    max_batch_size = settings.Int(
+        "max.batch.size", default=2048, group=RUN, validator=settings.at_least(1), doc="The most changes in a batch."
+    )
+    signal_table = settings.String(
+        "signal.data.collection",
+        default=None,
+        group=RUN,
+        doc="The table (schema.table) into whose columns id, type and data signals are inserted: to read tables again "
+        "while the stream goes on, to stop or pause that.",
+    )
+    signal_channels = settings.List(
+        "signal.enabled.channels",
+        default=["source"],
+        importance="LOW",
+        group=RUN,
+        validator=_channels,
+        doc="Where signals come from. Without effect: there is only source, the table of signal.data.collection.",
+    )
+    chunk_size = settings.Int(
+        "incremental.snapshot.chunk.size",
+        default=1024,
+        group=RUN,
+        validator=settings.at_least(1),
+        doc="How many rows an incremental snapshot reads at a time, and keeps in memory.",
+    )
+    heartbeat_interval = settings.Int(
+        "heartbeat.interval.ms",
+        default=0,
+        group=RUN,
+        validator=settings.at_least(0),
+        convert=settings.seconds,
+        doc="How often to write a heartbeat, which advances the stored offset while nothing changes. 0: never.",
+    )
+    heartbeat_topics_prefix = settings.String(
+        "heartbeat.topics.prefix",
+        default="__debezium-heartbeat",
+        group=RUN,
+        doc="The prefix of the heartbeats' topic.",
+    )
+    topic_heartbeat_prefix = settings.String(
+        "topic.heartbeat.prefix",
+        default=None,
+        importance="LOW",
+        group=RUN,
+        doc="Debezium's newer name of heartbeat.topics.prefix.",
+    )
+    heartbeat_action_query = settings.String(
+        "heartbeat.action.query",
+        default=None,
+        group=RUN,
+        doc="A statement to run in the database with each heartbeat.",
+    )
+    tombstones_on_delete = settings.Boolean(
+        "tombstones.on.delete", default=True, group=EVENTS, doc="Whether a null follows each deletion, for compaction."
+    )
+    skipped = settings.List(
+        "skipped.operations",
+        default=["t"],
+        group=EVENTS,
+        validator=_operations,
+        convert=lambda written: frozenset(written) - {"none"},
+        doc="Which changes to leave out: c, u, d, t (truncate), or none.",
+    )
+    decimal_handling_mode = settings.String(
+        "decimal.handling.mode",
+        default="precise",
+        group=EVENTS,
+        validator=settings.one_of("precise", "double", "string", ignore_case=True),
+        convert=str.lower,
+        doc="How decimals are written: precise: Connect's Decimal. double. string.",
+    )
+    binary_handling_mode = settings.String(
+        "binary.handling.mode",
+        default="bytes",
+        group=EVENTS,
+        validator=settings.one_of("bytes", "base64", "base64-url-safe", "hex", ignore_case=True),
+        convert=str.lower,
+        doc="How columns of bytes are written.",
+    )
+    adjusts_schemas = _adjustment("schema", "schemas")
+    adjusts_fields = _adjustment("field", "fields")
+
     heartbeats: str
     selection: Selection
 

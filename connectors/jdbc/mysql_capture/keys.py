@@ -6,9 +6,8 @@ from typing import Final
 
 from connect import settings
 from connect.settings import Config, WithoutEffect
-from connectors.jdbc.changes import keys as shared
 from connectors.jdbc.changes import without_effect
-from connectors.jdbc.changes.keys import DATABASE, EVENTS, RUN, Names, names
+from connectors.jdbc.changes.keys import DATABASE, EVENTS, RUN, CaptureKeys, names, no_transactions
 from connectors.jdbc.changes.without_effect import NO_PARTS
 from connectors.jdbc.mysql_capture.types import Modes
 
@@ -68,17 +67,8 @@ WITHOUT_EFFECT: Final[dict[str, str | WithoutEffect]] = {
 }
 
 
-class CaptureOptions(
-    Names,
-    settings.Options,
-    aliases={"database.include": "database.include.list", "database.exclude": "database.exclude.list"},
-    without_effect=WITHOUT_EFFECT,
-):
-    """The keys, and what they mean together.
-
-    Attributes:
-        modes: how values are written.
-    """
+class ServerKeys(settings.Options):
+    """The keys of the server and its databases."""
 
     database_hostname = settings.String(
         "database.hostname", importance="HIGH", group=DATABASE, doc="The host of the server."
@@ -143,15 +133,27 @@ class CaptureOptions(
         convert=settings.seconds,
         doc="How long to wait for a connection.",
     )
-    prefix = shared.prefix
-    delimiter = shared.delimiter
     database_include = names("database.include.list", "databases", "capture")
     database_exclude = names("database.exclude.list", "databases", "leave out")
+
+
+class CaptureOptions(
+    ServerKeys,
+    CaptureKeys,
+    aliases={"database.include": "database.include.list", "database.exclude": "database.exclude.list"},
+    without_effect=WITHOUT_EFFECT,
+):
+    """The keys, and what they mean together.
+
+    Attributes:
+        modes: how values are written.
+    """
+
     table_include = names("table.include.list", "tables (database.table)", "capture")
     table_exclude = names("table.exclude.list", "tables (database.table)", "leave out")
     column_include = names("column.include.list", "columns (database.table.column)", "capture")
     column_exclude = names("column.exclude.list", "columns (database.table.column)", "leave out")
-    keys = shared.keys.replaced(
+    keys = CaptureKeys.keys.replaced(
         doc="Columns that make a table's key instead of its primary key: database.table:a,b;database.other:c. The "
         "tables are regular expressions."
     )
@@ -184,24 +186,13 @@ class CaptureOptions(
         "(FLUSH TABLES WITH READ LOCK). none: by the server's own consistent snapshot, which only MariaDB and Percona "
         "Server have, and only of tables with transactions.",
     )
-    snapshot_tables = shared.snapshot_tables.replaced(
+    snapshot_tables = CaptureKeys.snapshot_tables.replaced(
         doc="Which of the captured tables a snapshot reads: regular expressions of database.table. Default: all."
     )
-    snapshot_fetch_size = shared.snapshot_fetch_size
-    poll_interval = shared.poll_interval
-    max_batch_size = shared.max_batch_size
-    signal_table = shared.signal_table.replaced(
+    signal_table = CaptureKeys.signal_table.replaced(
         doc="The table (database.table) into whose columns id, type and data signals are inserted: to read tables "
         "again while the stream goes on, to stop or pause that."
     )
-    signal_channels = shared.signal_channels
-    chunk_size = shared.chunk_size
-    heartbeat_interval = shared.heartbeat_interval
-    heartbeat_topics_prefix = shared.heartbeat_topics_prefix
-    topic_heartbeat_prefix = shared.topic_heartbeat_prefix
-    heartbeat_action_query = shared.heartbeat_action_query
-    tombstones_on_delete = shared.tombstones_on_delete
-    decimal_handling_mode = shared.decimal_handling_mode
     bigint_unsigned_handling_mode = settings.String(
         "bigint.unsigned.handling.mode",
         default="long",
@@ -226,10 +217,6 @@ class CaptureOptions(
         group=EVENTS,
         doc="Whether years before 100 are meant with two digits: 0001 is 2001, 0070 is 1970.",
     )
-    binary_handling_mode = shared.binary_handling_mode
-    skipped = shared.skipped
-    adjusts_schemas = shared.adjusts_schemas
-    adjusts_fields = shared.adjusts_fields
     include_query = settings.Boolean(
         "include.query",
         default=False,
@@ -238,7 +225,7 @@ class CaptureOptions(
         validator=_no_query,
         doc="Not supported: true is refused.",
     )
-    provide_transaction_metadata = shared.no_transactions("source.gtid, source.file and source.pos")
+    provide_transaction_metadata = no_transactions("source.gtid, source.file and source.pos")
 
     def __init__(self, config: Config) -> None:
         """Check parsed values.
