@@ -20,10 +20,11 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from connect.data.record import TopicPartition
-from connect.errors import ConnectError, RetriableError
+from connect.errors import ConnectError
 from spark_sink.commit_notes import note
 from spark_sink.delta.problems import is_beyond, is_missing, table_error
 from spark_sink.rows.claims import Claims
+from spark_sink.rows.conflicts import Conflict, until_committed
 from spark_sink.table_properties import Protocol
 
 if TYPE_CHECKING:
@@ -32,21 +33,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-#: How often a commit is tried that another writer came before. deltalake tries as often again where nothing conflicts.
-TRIES: Final = 20
 #: The offset of a partition that somebody reset: as if there were none. (A transaction cannot be taken out of the log.)
 UNKNOWN: Final = -1
-
-
-class Conflict(Exception):
-    """Another writer committed first, and our commit depends on what it changed: look again."""
-
-
-def given_up(uri: str, conflict: Conflict | None) -> RetriableError:
-    """The error to raise when other writers committed first each time."""
-    return RetriableError(
-        f"Table {uri}: other writers committed first, {TRIES} times in a row. The last conflict: {conflict}"
-    )
 
 
 class Table:
@@ -198,17 +186,13 @@ class Table:
         Errors as `look`.
         """
         partitions = list(partitions)
-        conflict: Conflict | None = None
-        for _ in range(TRIES):
+
+        def commit() -> None:
             self.look()
             self._claims.plan(partitions)
-            try:
-                self._commit(self._empty_commit, partitions, {})
-            except Conflict as error:
-                conflict = error
-                continue
-            return
-        raise given_up(self.uri, conflict)
+            self._commit(self._empty_commit, partitions, {})
+
+        until_committed(self.uri, commit)
 
     def expect_nobody(self, partitions: Iterable[TopicPartition]) -> None:
         """Note partitions to take over in a table that does not exist yet: whoever writes first will own them."""
@@ -263,17 +247,13 @@ class Table:
     def alter_offsets(self, offsets: Mapping[TopicPartition, int | None]) -> None:
         """Set the offsets that a user asked for, and fence all tasks that still write."""
         wanted = {partition: UNKNOWN if offset is None else offset for partition, offset in offsets.items()}
-        conflict: Conflict | None = None
-        for _ in range(TRIES):
+
+        def commit() -> None:
             self.claim(wanted)
-            try:
-                self._commit(self._empty_commit, wanted, wanted)
-            except Conflict as error:
-                conflict = error
-                continue
-            self.forget(wanted)
-            return
-        raise given_up(self.uri, conflict)
+            self._commit(self._empty_commit, wanted, wanted)
+
+        until_committed(self.uri, commit)
+        self.forget(wanted)
 
     # Internals.
 

@@ -20,11 +20,12 @@ from spark_sink.delta.merge import Merge, upsert
 from spark_sink.delta.modes import append, overwrite
 from spark_sink.delta.own_columns import own_columns
 from spark_sink.delta.soft import soft_upsert
-from spark_sink.delta.table import TRIES, Conflict, Table, given_up
+from spark_sink.delta.table import Table
 from spark_sink.delta.versions import merge_versions
 from spark_sink.merge_keys import SOFT
 from spark_sink.merge_rules import missing_sequence
 from spark_sink.row_keys import OVERWRITE, UPSERT
+from spark_sink.rows.conflicts import until_committed
 from spark_sink.rows.pending import new_offsets, pending
 from spark_sink.rows.shape import Shape, declared
 from spark_sink.rows.waiting import Part, Waiting, joined
@@ -133,20 +134,16 @@ class Writer:
             FencedError: another task owns a partition.
             ConnectError: it cannot be written.
         """
-        conflict: Conflict | None = None
-        for _ in range(TRIES):
-            try:
-                written = self._write(positions)
-            except Conflict as error:
-                conflict = error
-                self._look_again = True
-            except BaseException:
-                self._look_again = True
-                raise
-            else:
-                self.waiting.clear()
-                return written
-        raise given_up(self.table.uri, conflict)
+        try:
+            written = until_committed(self.table.uri, lambda: self._write(positions), self._conflicted)
+        except BaseException:
+            self._look_again = True
+            raise
+        self.waiting.clear()
+        return written
+
+    def _conflicted(self, _: int) -> None:
+        self._look_again = True
 
     def _write(self, positions: Mapping[TopicPartition, int]) -> int:
         one_table = is_one_table(self._options.table)

@@ -20,10 +20,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from connect.data.record import TopicPartition
-from connect.errors import ConnectError, RetriableError
+from connect.errors import ConnectError
 from spark_sink.iceberg.keys import MAIN
 from spark_sink.iceberg.problems import table_error
 from spark_sink.rows.claims import Claims
+from spark_sink.rows.conflicts import Conflict, until_committed
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -35,22 +36,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-#: How often a commit is tried that another writer came before.
-TRIES: Final = 20
 _PROPERTY: Final = re.compile(r"(\d{0,19})/(\d{1,19})")
 #: Between two tries: grows from the first to the second, in seconds, and is cut by chance.
 _PAUSE_S: Final = (0.02, 1.0)
-
-
-class Conflict(Exception):
-    """Another writer committed first: look again."""
-
-
-def given_up(name: str, conflict: Conflict | None) -> RetriableError:
-    """The error to raise when other writers committed first each time."""
-    return RetriableError(
-        f"Table {name}: other writers committed first, {TRIES} times in a row. The last conflict: {conflict}"
-    )
 
 
 def pause(tried: int) -> None:
@@ -135,12 +123,12 @@ class Table:
             try:
                 self._catalog.create_namespace_if_not_exists(namespace)
             except NamespaceAlreadyExistsError:
-                pass  # somebody else was faster by a little
+                log.debug("The namespace %s was created by another task meanwhile.", namespace)
             try:
                 self._catalog.create_table(self.name, schema, partition_spec=spec, properties=dict(properties))
                 log.info("Table %s is created.", self.name)
             except TableAlreadyExistsError:
-                pass
+                log.debug("Table %s was created by another task meanwhile.", self.name)
         except Exception as error:
             raise table_error(error, self.name, "be created") from error
         self.look()
@@ -219,20 +207,16 @@ class Table:
         return attempt.update_snapshot({"connector": self._connector}, branch=self.branch)
 
     def _until_made(self, commit: Callable[[], None], partitions: list[TopicPartition]) -> None:
-        conflict: Conflict | None = None
-        for tried in range(TRIES):
-            if conflict is None:
-                self.look()
+        def planned() -> None:
             self._claims.plan(partitions)
-            try:
-                commit()
-            except Conflict as error:
-                conflict = error
-                pause(tried)
-                self.look()
-                continue
-            return
-        raise given_up(self.name, conflict)
+            commit()
+
+        def again(tried: int) -> None:
+            pause(tried)
+            self.look()
+
+        self.look()
+        until_committed(self.name, planned, again)
 
     def _try(self, stage: Callable[[Attempt], None]) -> None:
         from pyiceberg.exceptions import CommitFailedException

@@ -18,7 +18,8 @@ from connect.data.record import TopicPartition
 from connect.errors import ConnectError
 from spark_sink.iceberg.files import DataFiles
 from spark_sink.iceberg.problems import table_error
-from spark_sink.iceberg.table import Conflict, Table
+from spark_sink.iceberg.table import Table
+from spark_sink.rows.conflicts import Conflict
 from spark_sink.rows.newest import Batch
 
 if TYPE_CHECKING:

@@ -19,10 +19,11 @@ from spark_sink.iceberg.evolution import changes
 from spark_sink.iceberg.files import DataFiles, misfits, table_of
 from spark_sink.iceberg.keys import IcebergOptions, TablePlan
 from spark_sink.iceberg.problems import table_error
-from spark_sink.iceberg.table import TRIES, Conflict, Table, given_up, pause
+from spark_sink.iceberg.table import Table, pause
 from spark_sink.iceberg.types import IcebergFormat, of_iceberg, to_iceberg
 from spark_sink.iceberg.upsert import Keys, merge
 from spark_sink.iceberg.values import converted
+from spark_sink.rows.conflicts import OthersFirst, until_committed
 from spark_sink.rows.pending import Pending, new_offsets, pending
 from spark_sink.rows.shape import Fit, Shape, spelled_as
 from spark_sink.rows.waiting import Part, Waiting
@@ -147,25 +148,23 @@ class Writer:
         if not self.waiting.records:
             self._look_again = self._look_again or not self.table.exists
             return 0
-        conflict: Conflict | None = None
         try:
-            for tried in range(TRIES):
-                try:
-                    written = self._write(positions)
-                except Conflict as error:
-                    conflict = error
-                    pause(tried)
-                    self._look_again = True
-                else:
-                    self.waiting.clear()
-                    self._files = None
-                    return written
+            written = until_committed(self.table.name, lambda: self._write(positions), self._conflicted)
+        except OthersFirst:
+            self._look_again = True
             self._discard()
-            raise given_up(self.table.name, conflict)
+            raise
         except BaseException:
             self._look_again = True
             self._files = None  # whether the last commit was made is not known, so they are not deleted
             raise
+        self.waiting.clear()
+        self._files = None
+        return written
+
+    def _conflicted(self, tried: int) -> None:
+        pause(tried)
+        self._look_again = True
 
     def _write(self, positions: Mapping[TopicPartition, int]) -> int:
         shape = self._current()

@@ -13,8 +13,9 @@ from deltalake import DeltaTable
 from connect import FencedError, RetriableError, SinkBatch, SinkRecord, TopicPartition, Values
 from connect.testing import SinkRun
 from spark_sink.delta import alter_offsets
-from spark_sink.delta.table import Conflict, Table
+from spark_sink.delta.table import Table
 from spark_sink.delta.writer import Writer
+from spark_sink.rows.conflicts import Conflict
 from spark_sink.table_settings import TableOptions
 
 Run = Callable[..., SinkRun]
