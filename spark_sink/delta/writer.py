@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping, Sequence
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from connect.data.batch import SinkBatch
 from connect.data.evolution import Mismatch
@@ -25,6 +24,7 @@ from spark_sink.delta.versions import merge_versions
 from spark_sink.merge_keys import SOFT
 from spark_sink.merge_rules import missing_sequence
 from spark_sink.row_keys import OVERWRITE, UPSERT
+from spark_sink.rows.complete import complete
 from spark_sink.rows.conflicts import until_committed
 from spark_sink.rows.pending import new_offsets, pending
 from spark_sink.rows.shape import Shape, declared
@@ -107,16 +107,7 @@ class Writer:
             if sequence.casefold() not in spelled:
                 raise ConnectError(missing_sequence(self.table.uri, sequence))
             wanted[spelled[sequence.casefold()]] = "says when its version began"
-        for name, what in wanted.items():
-            if pa.types.is_nested(rows.type.field(name).type):
-                raise ConnectError(f'The column "{name}" of pk.fields holds {rows.type.field(name).type}: no key.')
-            missing = pc.and_(pc.is_null(pc.struct_field(rows, name)), rows.is_valid())
-            if pc.any(missing).as_py():
-                fine = [at for at, gone in enumerate(missing.to_pylist()) if not gone]
-                why = f'its "{name}" is null, and that {what}.'
-                unfit.update(dict.fromkeys(set(kept) - {kept[at] for at in fine}, why))
-                kept, rows = [kept[at] for at in fine], rows.take(pa.array(fine, pa.int64()))
-        return kept, rows
+        return complete(kept, rows, wanted, unfit, 'The column "{}" of pk.fields')
 
     # Writing.
 

@@ -15,10 +15,10 @@ from pyiceberg.expressions import AlwaysTrue, And, BooleanExpression, GreaterTha
 from pyiceberg.io.pyarrow import ArrowScan
 
 from connect.data.record import TopicPartition
-from connect.errors import ConnectError
 from spark_sink.iceberg.files import DataFiles
 from spark_sink.iceberg.problems import table_error
 from spark_sink.iceberg.table import Table
+from spark_sink.rows.complete import complete
 from spark_sink.rows.conflicts import Conflict
 from spark_sink.rows.newest import Batch
 
@@ -48,19 +48,7 @@ class Keys:
             rows: null for a record without a value.
             unfit: gets a reason for each of the others.
         """
-        for name in self.columns:
-            if pa.types.is_nested(rows.type.field(name).type):
-                raise ConnectError(f'The id column "{name}" holds {rows.type.field(name).type}: that is no key.')
-            missing = pc.and_(pc.is_null(pc.struct_field(rows, name)), rows.is_valid())
-            if pc.any(missing).as_py():
-                unfit.update(
-                    (row, f'its "{name}" is null, and that is part of its key.')
-                    for row, gone in zip(kept, missing.to_pylist(), strict=True)
-                    if gone
-                )
-                kept = [row for row, gone in zip(kept, missing.to_pylist(), strict=True) if not gone]
-                rows = rows.filter(pc.invert(missing))
-        return kept, rows
+        return complete(kept, rows, dict.fromkeys(self.columns, "is part of its key"), unfit, 'The id column "{}"')
 
     def of(self, rows: pa.Table) -> pa.Table:
         """The keys of rows, in types that can be compared."""
