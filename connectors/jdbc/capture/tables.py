@@ -13,27 +13,17 @@ from connectors.jdbc.capture.catalog import ColumnFacts, TableFacts, Types
 from connectors.jdbc.capture.keys import CaptureOptions
 from connectors.jdbc.capture.pgoutput import UNCHANGED, Relation, Row
 from connectors.jdbc.capture.types import ColumnType, column_type
-from connectors.jdbc.changes.forms import SNAPSHOT, Struct, envelope, key_reader
+from connectors.jdbc.changes.forms import Struct, envelope, key_reader, source_schema
 
-SOURCE: Final = Schema.struct(
+SOURCE: Final = source_schema(
+    "postgresql",
     {
-        "version": schema.STRING,
-        "connector": schema.STRING,
-        "name": schema.STRING,
-        "ts_ms": schema.INT64,
-        "snapshot": SNAPSHOT,
-        "db": schema.STRING,
-        "sequence": schema.OPTIONAL_STRING,
-        "ts_us": schema.OPTIONAL_INT64,
-        "ts_ns": schema.OPTIONAL_INT64,
         "schema": schema.STRING,
         "table": schema.STRING,
         "txId": schema.OPTIONAL_INT64,
         "lsn": schema.OPTIONAL_INT64,
         "xmin": schema.OPTIONAL_INT64,
     },
-    name="io.debezium.connector.postgresql.Source",
-    version=1,
 )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 from connect import Schema, Type, schema
@@ -37,6 +37,31 @@ _TRANSACTION: Final = Schema.struct(
     version=1,
     optional=True,
 )
+
+
+def source_schema(connector: str, more: Mapping[str, Schema]) -> Schema:
+    """The schema of the blocks `source` of a connector of Debezium.
+
+    Args:
+        connector: its name there: postgresql, mysql, mariadb.
+        more: what its blocks say besides where an event comes from, and when.
+    """
+    return Schema.struct(
+        {
+            "version": schema.STRING,
+            "connector": schema.STRING,
+            "name": schema.STRING,
+            "ts_ms": schema.INT64,
+            "snapshot": SNAPSHOT,
+            "db": schema.STRING,
+            "sequence": schema.OPTIONAL_STRING,
+            "ts_us": schema.OPTIONAL_INT64,
+            "ts_ns": schema.OPTIONAL_INT64,
+            **more,
+        },
+        name=f"io.debezium.connector.{connector}.Source",
+        version=1,
+    )
 
 
 class Form(Protocol):

@@ -6,41 +6,23 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from connect import ConfigError, Schema, schema
-from connectors.jdbc.changes.forms import SNAPSHOT, Struct, envelope, key_reader
+from connectors.jdbc.changes.forms import Struct, envelope, key_reader, source_schema
 from connectors.jdbc.mysql_capture.facts import TableFacts
 from connectors.jdbc.mysql_capture.keys import CaptureOptions
 from connectors.jdbc.mysql_capture.layout import Layout, reader
 from connectors.jdbc.mysql_capture.types import ColumnType, column_type
 
-
-def source_schema(flavor: str) -> Schema:
-    """Of the block `source`; `flavor` is mysql or mariadb."""
-    return Schema.struct(
-        {
-            "version": schema.STRING,
-            "connector": schema.STRING,
-            "name": schema.STRING,
-            "ts_ms": schema.INT64,
-            "snapshot": SNAPSHOT,
-            "db": schema.STRING,
-            "sequence": schema.OPTIONAL_STRING,
-            "ts_us": schema.OPTIONAL_INT64,
-            "ts_ns": schema.OPTIONAL_INT64,
-            "table": schema.OPTIONAL_STRING,
-            "server_id": schema.INT64,
-            "gtid": schema.OPTIONAL_STRING,
-            "file": schema.STRING,
-            "pos": schema.INT64,
-            "row": schema.INT32,
-            "thread": schema.OPTIONAL_INT64,
-            "query": schema.OPTIONAL_STRING,
-        },
-        name=f"io.debezium.connector.{flavor}.Source",
-        version=1,
-    )
-
-
-SOURCES: Final = {flavor: source_schema(flavor) for flavor in ("mysql", "mariadb")}
+_SOURCE: Final = {
+    "table": schema.OPTIONAL_STRING,
+    "server_id": schema.INT64,
+    "gtid": schema.OPTIONAL_STRING,
+    "file": schema.STRING,
+    "pos": schema.INT64,
+    "row": schema.INT32,
+    "thread": schema.OPTIONAL_INT64,
+    "query": schema.OPTIONAL_STRING,
+}
+SOURCES: Final = {flavor: source_schema(flavor, _SOURCE) for flavor in ("mysql", "mariadb")}
 
 #: Reads a row that begins at a place of an event's bytes: its struct, and the place behind it.
 RowReader = Callable[[bytes, int], tuple[Struct, int]]
