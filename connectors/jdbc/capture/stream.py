@@ -187,14 +187,7 @@ class Changes:
             events.change(table, "u", key, None, after, source, mark)
             return
         before = table.read(old)
-        old_key = table.key(before)
-        if old_key == key or key is None or old_key is None:
-            events.change(table, "u", key, before, after, source, mark)
-            return
-        # Under another key it is another record: the one under the old key goes, for whoever compacts.
-        events.deletion(table, old_key, before, source, undone, undone)
-        events.change(table, "c", key, None, after, source, mark)
-        events.moved(table, old_key, key)
+        events.update(table, (table.key(before), key), before, after, source, undone, mark)
 
     def _follow(self, columns: Sequence[str], raw: bytes) -> None:
         """A row of the table of signals."""

@@ -77,8 +77,29 @@ class Events:
         if tombstone:
             self._add(table.topic, table.key_schema, key, None, None, mark)
 
-    def moved(self, table: Form, old: Struct, new: Struct) -> None:
-        """The last rows are a deletion under one key and an insertion under another: each event names the other."""
+    def update(
+        self,
+        table: Form,
+        keys: tuple[Struct | None, Struct | None],
+        before: Struct,
+        after: Struct,
+        source: Struct,
+        undone: Any,
+        mark: Any,
+    ) -> None:
+        """A row that was there before. Under another key it is another record: that of the old key goes.
+
+        Args:
+            keys: before and after.
+            undone: the mark before the row.
+        """
+        old, new = keys
+        if old == new or old is None or new is None:
+            self.change(table, "u", new, before, after, source, mark)
+            return
+        self.deletion(table, old, before, source, undone, undone)
+        self.change(table, "c", new, None, after, source, mark)
+        # Each event names the other.
         assert table.key_schema is not None
         last = len(self._topics) - 1
         self._headers[last] = Headers([Header("__debezium.oldkey", old, table.key_schema)])

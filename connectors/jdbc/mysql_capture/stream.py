@@ -9,8 +9,7 @@ import zlib
 from dataclasses import replace
 from typing import Final
 
-from connect import ConnectError, DataError
-from connectors.jdbc.changes import signals
+from connect import DataError
 from connectors.jdbc.changes.events import Events
 from connectors.jdbc.changes.forms import Struct
 from connectors.jdbc.changes.incremental import IncrementalSnapshot
@@ -21,6 +20,7 @@ from connectors.jdbc.mysql_capture.database import Place
 from connectors.jdbc.mysql_capture.keys import CaptureOptions
 from connectors.jdbc.mysql_capture.origin import Idle, Origin, Source, Transaction
 from connectors.jdbc.mysql_capture.position import MariaGtids, MySqlGtids, Resume
+from connectors.jdbc.mysql_capture.row_events import RowEvents
 from connectors.jdbc.mysql_capture.tables import Table
 
 log = logging.getLogger(__name__)
@@ -64,6 +64,7 @@ class Changes:
         self._events = events
         self._incremental = incremental
         self._source = source
+        self._row_events = RowEvents(chosen, tables, events, incremental, source)
         self._parser = binlog.Parser()
         self._gtids: MariaGtids | MySqlGtids | None = None
         if resume.gtids or mariadb:
@@ -273,74 +274,5 @@ class Changes:
         if found.number not in self._readings:
             raise DataError(f"The binary log does not say of which table the rows at {self._file}:{event.begin} are.")
         reading = self._readings[found.number]
-        if reading is None or (found.op in self._chosen.skipped and not self._signals(reading)):
-            return
-        every = (1 << reading.width) - 1
-        if found.width != reading.width:
-            raise DataError(f"A row of {reading.table.facts.full_name} has {found.width} columns, not {reading.width}.")
-        if found.present != every or found.present_after != every:
-            raise ConnectError(
-                f"Rows of {reading.table.facts.full_name} in the binary log do not have all columns. Set "
-                "binlog_row_image=FULL on the server, let sessions begin anew, and reset the connector's offsets."
-            )
-        if found.op == "c" and self._signals(reading):
-            self._follow(reading, found, first)
-        if found.op not in self._chosen.skipped and self._tables.wants(reading.table.database, reading.table.name):
-            self._read(reading, found, self._origin(event, transaction), first)
-
-    def _signals(self, reading: Reading) -> bool:
-        return reading.table.facts.full_name == self._chosen.signal_table
-
-    def _follow(self, reading: Reading, found: binlog.Rows, first: int) -> None:
-        """Rows of the table of signals, from the number `first` on."""
-        at, row = found.at, 0
-        while at < len(found.data):
-            struct, at = reading.read(found.data, at)
-            if row >= first:
-                identifier, kind, data = (struct.get(self._chosen.field_name(name)) for name in signals.COLUMNS)
-                self._incremental.signal(str(identifier), str(kind), None if data is None else str(data))
-            row += 1
-
-    def _read(self, reading: Reading, found: binlog.Rows, origin: Origin, first: int) -> None:
-        """The rows of one event, from the number `first` on."""
-        table, read, data, at = reading.table, reading.read, found.data, found.at
-        events, op, end, row = self._events, found.op, len(found.data), 0
-        key_of, shared = table.key, origin.block(self._source, table)
-        awaited = self._incremental.table == table.facts.full_name
-        while at < end:
-            struct, at = read(data, at)
-            if op == "u":
-                after, at = read(data, at)
-            if row >= first:
-                for image in ((struct, after) if op == "u" else (struct,)) if awaited else ():
-                    if self._incremental.table is not None:
-                        self._incremental.changed(table.identity(image))
-                block = shared.copy()
-                block["row"] = row
-                if op == "c":
-                    events.change(table, "c", key_of(struct), None, struct, block, (origin, row + 1))
-                elif op == "d":
-                    events.deletion(table, key_of(struct), struct, block, (origin, row), (origin, row + 1))
-                else:
-                    self._update(table, struct, after, block, origin, row)
-            row += 1
-
-    def _update(
-        self,
-        table: Table,
-        before: dict[str, object],
-        after: dict[str, object],
-        block: dict[str, object],
-        origin: Origin,
-        row: int,
-    ) -> None:
-        events = self._events
-        mark, undone = (origin, row + 1), (origin, row)
-        old, key = table.key(before), table.key(after)
-        if old == key or key is None or old is None:
-            events.change(table, "u", key, before, after, block, mark)
-            return
-        # Under another key it is another record: the one under the old key goes, for whoever compacts.
-        events.deletion(table, old, before, block, undone, undone)
-        events.change(table, "c", key, None, after, block, mark)
-        events.moved(table, old, key)
+        if reading is not None and self._row_events.wants(reading, found.op):
+            self._row_events.take(reading, found, self._origin(event, transaction), first)
