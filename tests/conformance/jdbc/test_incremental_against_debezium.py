@@ -2,13 +2,12 @@
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
 
-from connect.jvm.jars import JarsUnavailable, resolve
-from connect.jvm.java import JavaNotFound, find_java
 from connect.kafka.broker.embedded import Broker
 from connect.testing import SourceRun
 from connectors.jdbc.capture import PostgresCdcSourceConnector
@@ -17,18 +16,16 @@ from tests.servers.mariadb import MariaServer
 from tests.servers.postgresql import PostgresServer
 from tests.support.waiting import until
 
+from .beside_debezium import CLOCKS, JSON, Record, messages, need
 from .debezium_connector import java_worker, keys, maria_keys, records
-
-Record = tuple[str, Any, Any]
 
 MANY = 30
 COMMON = {"snapshot.mode": "no_data", "incremental.snapshot.chunk.size": "7"}
-JSON = {f"{part}.converter": "org.apache.kafka.connect.json.JsonConverter" for part in ("key", "value")}
 #: Clocks and positions; Debezium says the last transaction that it has seen, though the rows come from none.
 OWN = {
     "version",
     "name",
-    *("ts_ms", "ts_us", "ts_ns"),
+    *CLOCKS,
     *("lsn", "txId", "sequence"),
     *("file", "pos", "server_id", "gtid"),
 }
@@ -47,15 +44,7 @@ def _asked(within: str) -> str:
 
 @pytest.fixture
 def needed(cannot_have: Callable[[str, object], NoReturn]) -> Callable[[str], None]:
-    def look(jars: str) -> None:
-        try:
-            find_java(17)
-            resolve("kafka-connect")
-            resolve(jars)
-        except (JavaNotFound, JarsUnavailable) as error:
-            cannot_have("Debezium's connectors", error)
-
-    return look
+    return partial(need, cannot_have=cannot_have)
 
 
 @pytest.mark.slow
@@ -141,29 +130,22 @@ def _compare(
             run.poll()
             ask()
             answer = records(broker.bootstrap_servers, java, _is_last)
-        while not any(map(_is_last, _messages(run))):
+        while not any(map(_is_last, messages(run))):
             run.poll_until(len(run.messages) + 1)
     finally:
         if run.tasks:
             run.stop()
-    their, our = _read(answer, java), _read(_messages(run), prefix)
+    their, our = _read(answer, java), _read(messages(run), prefix)
     assert len(our) == MANY + 2 * 9
     for one, other in zip(their, our, strict=True):
         assert one == other
-    assert _topics(answer, java) == _topics(_messages(run), prefix)
+    assert _topics(answer, java) == _topics(messages(run), prefix)
 
 
 def _is_last(record: Record) -> bool:
     if record[2] is None or record[2]["payload"]["op"] != "r":
         return False
     return bool(record[1]["payload"] == {"part": "c", "version": 9})
-
-
-def _messages(run: SourceRun) -> list[Record]:
-    return [
-        (message.topic, *(None if raw is None else json.loads(raw) for raw in (message.key, message.value)))
-        for message in run.messages
-    ]
 
 
 def _topics(found: list[Record], prefix: str) -> set[str]:
