@@ -3,85 +3,71 @@
 from __future__ import annotations
 
 import itertools
-import threading
-import time
 from collections.abc import Callable
+from typing import Any
 
-from connect import SourceRecord
-from connect.testing import SourceRun
-from connectors.jdbc.mysql_capture import MariaDbCdcSourceConnector
-from tests.servers.mariadb import MariaDatabase
+import pytest
 
-PATIENCE = 60
+from connectors.jdbc.mysql_capture import MariaDbCdcSourceConnector, binlog
+from connectors.jdbc.mysql_capture.database import CapturedServer
+from connectors.jdbc.mysql_capture.replication import ReplicationConnection
+from tests.servers.mariadb import MariaDatabase, MariaServer
+
+from .captured import Captured, dotted
+
 _NUMBERS = itertools.count(7000)
 
 
-class Captured:
-    """A database, and connectors that capture it."""
-
+class CapturedMaria(Captured):
     connector = MariaDbCdcSourceConnector
+    kind = "mariadb"
+    debezium = "io.debezium.connector.mariadb.MariaDbConnector"
+    no_column = "Unknown column 'color'"
+    whole_rows = True
+    database: MariaDatabase
 
     def __init__(self, database: MariaDatabase) -> None:
+        super().__init__()
         self.database = database
+        self.schema = database.name
         self.server_id = next(_NUMBERS)
-        self._runs: list[SourceRun] = []
 
     def config(self, **changes: str) -> dict[str, str]:
         return {
-            "name": "capture",
+            **self.common(),
             "connector.class": "MariaDbCdcSource",
-            "database.hostname": self.database.host,
-            "database.port": str(self.database.port),
-            "database.user": self.database.user,
-            "database.password": self.database.password,
             "database.server.id": str(self.server_id),
             "database.include.list": self.database.name,
-            "topic.prefix": "shop",
-            "poll.interval.ms": "20",
-            **{key.replace("_", "."): value for key, value in changes.items()},
+            **dotted(changes),
         }
 
-    def run(self, **changes: str) -> SourceRun:
-        run = SourceRun(self.connector, self.config(**changes), timeout=PATIENCE)
-        self._runs.append(run)
-        return run
+    def numbers(self, first: int, last: int, word: str) -> str:
+        return numbers(first, last, word)
 
-    def execute(self, *statements: str) -> None:
-        """Run statements in one connection."""
-        with self.database.connect() as connection, connection.cursor() as cursor:
-            for sql in statements:
-                cursor.execute(sql)
+    def insert_6000(self) -> None:
+        self.execute("BEGIN", numbers(10001, 13000, "big"), numbers(20001, 23000, "bigger"), "COMMIT")
 
-    def until(self, run: SourceRun, condition: Callable[[], bool]) -> None:
-        """Poll until something holds."""
-        deadline = time.monotonic() + PATIENCE
-        while not condition():
-            assert time.monotonic() < deadline
-            run.poll()
+    def end_of_log(self) -> tuple[str, int]:
+        ((file, position, *_),) = self.database.execute("SHOW MASTER STATUS")
+        return file, position
 
-    def errors(self, **changes: str) -> dict[str, list[str]]:
-        """What validation says."""
-        found = self.connector().validate(self.config(**changes))
-        return {each.name: each.errors for each in found if each.errors}
+    def place(self, offset: dict[str, Any]) -> tuple[str, int]:
+        return offset["file"], offset["pos"]
 
-    def close(self) -> None:
-        for run in self._runs:
-            if run.tasks:
-                run.stop()
+    def streaming(self) -> bool:
+        reading = "SELECT id FROM information_schema.processlist WHERE command LIKE 'Binlog Dump%'"
+        return self.database.execute(reading) != []
 
+    def when_rows_are_read(self, patch: pytest.MonkeyPatch, size: int, do: Callable[[], None]) -> None:
+        query = CapturedServer.query
 
-def ids(records: list[SourceRecord], table: str = "line") -> list[int]:
-    return [r.value["after"]["id"] for r in records if r.topic.endswith(f".{table}") and r.value and r.value["after"]]
+        def query_first(server: CapturedServer, sql: str, values: Any = None) -> Any:
+            found = query(server, sql, values)
+            if f"LIMIT {size}" in sql:
+                do()
+            return found
 
-
-def ops(records: list[SourceRecord]) -> list[str | None]:
-    return [None if record.value is None else record.value["op"] for record in records]
-
-
-def fields(record: SourceRecord) -> list[str]:
-    """The names of a row's columns."""
-    assert record.value_schema is not None
-    return [field.name for field in record.value_schema.field("after").schema.fields]
+        patch.setattr(CapturedServer, "query", query_first)
 
 
 def numbers(first: int, last: int, word: str) -> str:
@@ -89,31 +75,28 @@ def numbers(first: int, last: int, word: str) -> str:
     return f"INSERT INTO line SELECT seq, '{word}' FROM seq_{first}_to_{last}"
 
 
-class Writer:
-    """Inserts numbered rows, a few to a transaction, from several connections at once."""
+def durable_server() -> MariaServer:
+    """A server that has on disk what it has confirmed, whenever it is killed."""
+    return MariaServer(**{"innodb-flush-log-at-trx-commit": "1", "sync-binlog": "1"})
 
-    def __init__(self, database: MariaDatabase, threads: int = 3) -> None:
-        self._database = database
-        self._stopped = threading.Event()
-        self._threads = [threading.Thread(target=self._write, args=(number,)) for number in range(threads)]
-        self.written: list[int] = []
-        for thread in self._threads:
-            thread.start()
 
-    def _write(self, thread: int) -> None:
-        number = (thread + 1) * 1_000_000
-        with self._database.connect(autocommit=False) as connection, connection.cursor() as cursor:
-            while not self._stopped.is_set():
-                rows = range(number, number + 1 + number % 5)
-                for row in rows:
-                    cursor.execute("INSERT INTO line VALUES (%s, 'concurrent')", [row])
-                connection.commit()
-                self.written += rows
-                number = rows.stop
+class CutOnce:
+    """Connections that read the log, of which one breaks, behind the second event with rows.
 
-    def stop(self) -> list[int]:
-        """Stop, and tell what was written."""
-        self._stopped.set()
-        for thread in self._threads:
-            thread.join(PATIENCE)
-        return self.written
+    Attributes:
+        received: how many such events were read, and one more for the break.
+    """
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.received = 0
+        receive = ReplicationConnection.receive
+
+        def breaking(stream: ReplicationConnection, wait: float = 0.0) -> bytes | None:
+            found = receive(stream, wait)
+            self.received += found is not None and found[4] in binlog.ROWS
+            if self.received == 2:
+                self.received += 1
+                stream._lost("it was cut")
+            return found
+
+        patch.setattr(ReplicationConnection, "receive", breaking)

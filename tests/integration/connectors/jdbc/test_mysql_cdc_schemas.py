@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from connect import ConnectError
-from connectors.jdbc.mysql_capture import binlog
-from connectors.jdbc.mysql_capture.replication import ReplicationConnection
 from tests.servers.mariadb import MariaServer
 
-from .mysql_captured import Captured, fields, ids
+from .captured import fields, ids
+from .mysql_captured import CapturedMaria, CutOnce
 
 METADATA = ("NO_LOG", "MINIMAL", "FULL")
 
@@ -52,17 +50,13 @@ STEPS: list[tuple[str, str, list[str]]] = [
 
 
 @pytest.fixture
-def captured(mariadb: MariaServer) -> Iterator[Captured]:
-    database = mariadb.database(f"test_{uuid.uuid4().hex[:12]}")
-    made = Captured(database)
-    yield made
-    made.close()
-    database.drop()
+def captured(captured_mariadb: CapturedMaria, mariadb: MariaServer) -> Iterator[CapturedMaria]:
+    yield captured_mariadb
     mariadb.execute("SET GLOBAL binlog_row_metadata = NO_LOG")
 
 
 @pytest.fixture(params=METADATA)
-def any_log(request: pytest.FixtureRequest, captured: Captured) -> Captured:
+def any_log(request: pytest.FixtureRequest, captured: CapturedMaria) -> CapturedMaria:
     """Whatever the log says of columns."""
     captured.execute(f"SET GLOBAL binlog_row_metadata = {request.param}")
     captured.execute("CREATE TABLE line (id int PRIMARY KEY, word varchar(20)) CHARSET utf8mb4")
@@ -70,7 +64,7 @@ def any_log(request: pytest.FixtureRequest, captured: Captured) -> Captured:
 
 
 @pytest.mark.parametrize("late", [False, True], ids=["as it happens", "all of it later"])
-def test_rows_have_the_columns_of_their_time(any_log: Captured, late: bool) -> None:
+def test_rows_have_the_columns_of_their_time(any_log: CapturedMaria, late: bool) -> None:
     run = any_log.run(snapshot_mode="no_data").start()
     run.poll()
     wanted = []
@@ -95,33 +89,22 @@ def test_rows_have_the_columns_of_their_time(any_log: Captured, late: bool) -> N
 
 @pytest.mark.parametrize("metadata", METADATA)
 def test_rows_that_are_read_again_have_the_columns_of_their_time(
-    captured: Captured, metadata: str, monkeypatch: pytest.MonkeyPatch
+    captured: CapturedMaria, metadata: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The connection breaks behind a change of the table, and what was read before is not handed out yet."""
     captured.execute(f"SET GLOBAL binlog_row_metadata = {metadata}")
     captured.execute("CREATE TABLE line (id int PRIMARY KEY, word text)")
     run = captured.run(snapshot_mode="no_data").start()
     run.poll()
-    receive, received = ReplicationConnection.receive, 0
-
-    def breaking(stream: ReplicationConnection, wait: float = 0.0) -> bytes | None:
-        nonlocal received
-        found = receive(stream, wait)
-        received += found is not None and found[4] in binlog.ROWS
-        if received == 2:
-            received += 1
-            stream._lost("it was cut")
-        return found
-
     captured.execute("INSERT INTO line VALUES (1, 'a')", "ALTER TABLE line RENAME COLUMN word TO text")
     captured.execute("INSERT INTO line VALUES (2, 'b')")
-    monkeypatch.setattr(ReplicationConnection, "receive", breaking)
+    cut = CutOnce(monkeypatch)
     captured.until(run, lambda: 2 in ids(run.records))
-    assert received > 3
+    assert cut.received > 3
     assert [(r.value["after"]["id"], fields(r)) for r in run.records] == [(1, ["id", "word"]), (2, ["id", "text"])]
 
 
-def test_a_task_that_was_away_reads_old_rows_of_a_log_with_all_metadata(captured: Captured) -> None:
+def test_a_task_that_was_away_reads_old_rows_of_a_log_with_all_metadata(captured: CapturedMaria) -> None:
     captured.execute("SET GLOBAL binlog_row_metadata = FULL")
     _change_while_away(captured)
     run = captured._runs[0]
@@ -139,7 +122,7 @@ def test_a_task_that_was_away_reads_old_rows_of_a_log_with_all_metadata(captured
 
 
 @pytest.mark.parametrize("metadata", METADATA[:2])
-def test_a_task_that_was_away_does_not_guess(captured: Captured, metadata: str) -> None:
+def test_a_task_that_was_away_does_not_guess(captured: CapturedMaria, metadata: str) -> None:
     captured.execute(f"SET GLOBAL binlog_row_metadata = {metadata}")
     _change_while_away(captured)
     run = captured._runs[0]
@@ -148,7 +131,7 @@ def test_a_task_that_was_away_does_not_guess(captured: Captured, metadata: str) 
     assert ids(run.records) == [1]
 
 
-def _change_while_away(captured: Captured) -> None:
+def _change_while_away(captured: CapturedMaria) -> None:
     """A row that is read; then one by one while the task is away rows and changes of the table."""
     captured.execute(
         "CREATE TABLE line (id int unsigned PRIMARY KEY, word varchar(20) CHARACTER SET latin1, mood enum('sad', 'ok'))"
@@ -218,7 +201,7 @@ TYPES: list[tuple[str, list[str]]] = [
 
 
 @pytest.mark.parametrize("metadata", METADATA)
-def test_the_stream_reads_a_value_as_the_snapshot_does(captured: Captured, metadata: str) -> None:
+def test_the_stream_reads_a_value_as_the_snapshot_does(captured: CapturedMaria, metadata: str) -> None:
     captured.execute(f"SET GLOBAL binlog_row_metadata = {metadata}")
     columns = ", ".join(f"c{number} {written}" for number, (written, _) in enumerate(TYPES))
     names = ", ".join(f"c{number}" for number in range(len(TYPES)))
@@ -231,7 +214,7 @@ def test_the_stream_reads_a_value_as_the_snapshot_does(captured: Captured, metad
         captured.execute(f"INSERT INTO kinds (id, {names}) VALUES ({row}, {values})")
     streamed = streaming.poll_until(rows)
     # Definitions that come from the log alone must do as well.
-    late = Captured(captured.database)
+    late = CapturedMaria(captured.database)
     try:
         snapshot = late.run().start().poll_until(rows)
         for one, other in zip(streamed, snapshot, strict=True):
@@ -251,7 +234,7 @@ def _plain(schema: Any) -> list[tuple[str, Any]]:
 
 
 @pytest.mark.parametrize("metadata", METADATA)
-def test_a_sequence_is_no_table(captured: Captured, metadata: str) -> None:
+def test_a_sequence_is_no_table(captured: CapturedMaria, metadata: str) -> None:
     captured.execute(f"SET GLOBAL binlog_row_metadata = {metadata}")
     captured.execute("CREATE TABLE line (id int PRIMARY KEY)", "CREATE SEQUENCE number START 5")
     run = captured.run(snapshot_mode="no_data").start()
@@ -265,7 +248,7 @@ def test_a_sequence_is_no_table(captured: Captured, metadata: str) -> None:
 
 
 @pytest.mark.parametrize("metadata", METADATA)
-def test_old_versions_of_rows_are_not_taken_for_new_ones(captured: Captured, metadata: str) -> None:
+def test_old_versions_of_rows_are_not_taken_for_new_ones(captured: CapturedMaria, metadata: str) -> None:
     captured.execute(f"SET GLOBAL binlog_row_metadata = {metadata}")
     captured.execute("CREATE TABLE line (id int PRIMARY KEY)")
     run = captured.run(snapshot_mode="no_data").start()
@@ -290,7 +273,7 @@ def test_a_replica_continues_behind_the_same_transaction(mariadb: MariaServer) -
     second = MariaServer(**{"server-id": "12", "gtid-domain-id": "3", "log-slave-updates": "1", "log-bin": "other"})
     try:
         first.execute("CREATE DATABASE shop")
-        captured = Captured(first)
+        captured = CapturedMaria(first)
         captured.execute("CREATE TABLE shop.line (id int PRIMARY KEY, word text)")
         captured.execute("INSERT INTO shop.line SELECT seq, 'x' FROM seq_1_to_100")
         second.execute(
