@@ -11,7 +11,8 @@ import pytest
 from connect.kafka.broker.embedded import Broker
 from tests.integration.distributed.committed import Committed
 from tests.integration.distributed.pool import TURNS, Pool, a_pool
-from tests.servers.postgresql import PostgresDatabase
+
+from .captured import Captured
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -22,37 +23,45 @@ def pool(broker: Broker, tmp_path: Path) -> Iterator[Pool]:
         yield made
 
 
-@pytest.mark.promise("P1", "P2", "P10")
+def _insert(captured: Captured, first: int) -> None:
+    """1000 rows in one transaction, with as many to a statement as to a batch: it is stored in many parts.
+
+    MariaDB's log has the rows of a statement in one event.
+    """
+    parts = (captured.numbers(number, number + 49, "x") for number in range(first, first + 1000, 50))
+    captured.execute("BEGIN", *parts, "COMMIT")
+
+
+@pytest.mark.parametrize(
+    "captured",
+    [
+        pytest.param("postgres", marks=pytest.mark.promise("P1", "P2", "P10")),
+        pytest.param("mariadb", marks=pytest.mark.promise("P1", "P10")),
+    ],
+    indirect=True,
+)
 @pytest.mark.parametrize("exactly_once", [False, True])
 def test_killed_at_any_moment(
-    pool: Pool, postgres_database: PostgresDatabase, new_topic: Callable[..., str], seed: int, exactly_once: bool
+    pool: Pool, captured: Captured, new_topic: Callable[..., str], seed: int, exactly_once: bool
 ) -> None:
     chance = random.Random(seed)
-    postgres_database.execute("CREATE TABLE line (id int PRIMARY KEY)")
+    captured.execute("CREATE TABLE line (id int PRIMARY KEY, word text)")
     settings = {"exactly_once_source_support": "enabled"} if exactly_once else {}
     (worker,) = pool.start(1, restart_policy="on", **settings)
-    topic = new_topic(name=f"{pool.name}.public.line")
+    topic = new_topic(name=f"{pool.name}.{captured.table('line')}")
     config = {
-        "connector.class": "io.debezium.connector.postgresql.PostgresConnector",
-        "database.hostname": postgres_database.host,
-        "database.port": str(postgres_database.port),
-        "database.user": postgres_database.user,
-        "database.password": postgres_database.password,
-        "database.dbname": postgres_database.name,
-        "topic.prefix": pool.name,
-        "slot.name": pool.name.replace("-", "_"),
-        "max.batch.size": "50",
-        "poll.interval.ms": "50",
+        **captured.config(topic_prefix=pool.name, max_batch_size="50", poll_interval_ms="50"),
+        "name": "lines",
+        "connector.class": captured.debezium,
         "value.converter": "org.apache.kafka.connect.json.JsonConverter",
         "value.converter.schemas.enable": "false",
         "exactly.once.support": "required" if exactly_once else "requested",
     }
-    slot = "SELECT 1 FROM pg_replication_slots WHERE slot_name = %s AND active"
     with closing(Committed(pool.bootstrap, topic)) as seen:
         worker.create("lines", config)
-        pool.until(lambda: postgres_database.execute(slot, [config["slot.name"]]), "the stream begins")
+        pool.until(captured.streaming, "the stream begins")
         for turn in pool.deaths(worker):
-            postgres_database.execute(f"INSERT INTO line SELECT generate_series({turn}000, {turn}000 + 999)")
+            _insert(captured, turn * 1000)
             until = turn * 1000 + chance.randint(0, 999)
             pool.until(lambda until=until: len(seen.values) > until, "changes come")
 
