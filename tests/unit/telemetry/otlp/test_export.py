@@ -143,7 +143,7 @@ def test_while_the_receiver_is_away_memory_is_bounded_and_it_is_said_once(
     until(lambda: tracer.take([span]) or "takes everything again" in caplog.text, every=0.1)
     sending.stop(10)
     # pytest also hears loggers that a worker's log does not.
-    said = [each for each in caplog.records if each.name.startswith("connect.") and each.levelno >= logging.INFO]
+    said = [each for each in caplog.records if each.name == "connect.opentelemetry" and each.levelno >= logging.INFO]
     assert [record.levelname for record in said] == ["WARNING", "INFO"]
     assert "400" in said[0].getMessage()
     assert len(receiver.spans) <= 2_048 + 512, "the SDK's queue, and what was being sent"
