@@ -137,21 +137,33 @@ def records(bootstrap: str, prefix: str, last: Any, patience: float = 90.0) -> l
         }
     )
     found: list[tuple[str, Any, Any]] = []
+
+    def read() -> None:
+        for message in consumer.consume(500, 0.3):
+            if message.error() is None:
+                key, value = (None if b is None else json.loads(b) for b in (message.key(), message.value()))
+                found.append((message.topic(), key, value))
+
     try:
         consumer.subscribe([f"^{prefix}\\..*"])
         deadline = time.monotonic() + patience
         while time.monotonic() < deadline:
-            for message in consumer.consume(500, 0.3):
-                if message.error() is None:
-                    key, value = (None if b is None else json.loads(b) for b in (message.key(), message.value()))
-                    found.append((message.topic(), key, value))
+            read()
             if any(map(last, found)):
-                # Other topics may lag behind by one fetch.
-                for message in consumer.consume(500, 1.0):
-                    if message.error() is None:
-                        key, value = (None if b is None else json.loads(b) for b in (message.key(), message.value()))
-                        found.append((message.topic(), key, value))
+                # Topics are fetched side by side, and found one after the other: the others are read to their ends.
+                ends = _ends(consumer, prefix)
+                while len(found) < sum(ends) and time.monotonic() < deadline:
+                    read()
                 return found
     finally:
         consumer.close()
     raise AssertionError(f"the last change did not come, but {len(found)} records")
+
+
+def _ends(consumer: Any, prefix: str) -> list[int]:
+    """How many records each partition of the topics with this prefix has."""
+    from confluent_kafka import TopicPartition
+
+    topics = consumer.list_topics(timeout=30).topics
+    partitions = [TopicPartition(t, p) for t in topics if t.startswith(f"{prefix}.") for p in topics[t].partitions]
+    return [high - low for low, high in (consumer.get_watermark_offsets(each, timeout=30) for each in partitions)]

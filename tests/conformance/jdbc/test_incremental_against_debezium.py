@@ -153,9 +153,9 @@ def _topics(found: list[Record], prefix: str) -> set[str]:
 
 
 def _read(found: list[Record], prefix: str) -> list[Any]:
-    """The events of the snapshot, schemas included, without what is each connector's own."""
+    """The events of the snapshot by topic, schemas included, without what is each connector's own."""
     events = []
-    for topic, key, value in found:
+    for topic, key, value in sorted(found, key=lambda record: record[0].partition(".")[2]):
         if value is None or value["payload"]["op"] != "r":
             continue
         payload = {name: of for name, of in value["payload"].items() if name not in OWN}
