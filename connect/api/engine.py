@@ -174,6 +174,12 @@ class Engine(Plugin):
     spreads: ClassVar[bool] = True
     keeps_position: ClassVar[bool] = True
 
+    def prepare(self) -> None:
+        """Load what every task needs, in a process that waits for one: before it is known which, and on another thread.
+
+        Raising is no harm: the task that comes meets the same error.
+        """
+
     @abstractmethod
     def task(self, connector: type[Any]) -> EngineTask:
         """The task that runs a connector of this class. Raises ConfigError when the engine cannot run it."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from connect.api.engine import JAVA_ENGINE
 from connect.herder.background import Ending
 from connect.herder.connectors import Connectors
 from connect.herder.listeners import advertised
@@ -22,7 +23,7 @@ from connect.kafka.writing.fencing import abort_left_open
 from connect.pipeline.findings import Validation
 from connect.plugins import PluginKind, PluginRef, Plugins
 from connect.settings.definition import Config
-from connect.settings.isolation_keys import isolation, java_isolation
+from connect.settings.isolation_keys import PACKED, JavaProcessOptions, isolation, java_process
 from connect.settings.recovery_keys import recovery
 from connect.settings.resolver import Resolved, Resolver
 from connect.settings.worker_keys import RunOptions
@@ -73,7 +74,8 @@ class Worker:
         self.measures = Measures(config)
         self.plugin_path: list[str] = [str(Path(folder).absolute()) for folder in config["plugin.path"] or []]
         self.plugins = Plugins.discover(self.plugin_path)
-        self.supervisor = Supervisor(entitled_until=member.live_until)
+        spares = JavaProcessOptions.parse(config).spare_processes
+        self.supervisor = Supervisor(entitled_until=member.live_until, spare_processes=spares)
         level = logging.getLogger("connect").getEffectiveLevel()
         self.hosts = ConnectorHosts(self.plugin_path, level)
         self.connectors = Connectors(self.hosts, self.measures.connectors, self.options.default_engine)
@@ -163,6 +165,7 @@ class Worker:
         """
         source = ref.kind is PluginKind.SOURCE
         is_java = ref.language == "java"
+        java = java_process(self.raw, connector_config, connector, number, ref.folder) if is_java else None
         recover = recovery(self.raw, connector_config)
         offsets = self.stores.topic(connector_config) if source else None
         transactional = source and exactly_once(self.config)
@@ -184,8 +187,9 @@ class Worker:
             offsets_topic=None if offsets is None else offsets.topic,
             own_offsets=offsets is not None and offsets.own,
             transactional_id=self.transactional_id(connector, number) if transactional else None,
-            isolation=java_isolation(connector_config) if is_java else isolation(self.raw, connector_config),
-            pack=connector if is_java else "",
+            isolation=PACKED if java else isolation(self.raw, connector_config),
+            pack=java.shared_by if java else "",
+            spare=JAVA_ENGINE if java and java.takes_spare else "",
             commit=commit,
             stalled_after=recover.stalled_after,
             restart_stalled=recover.restart_stalled,

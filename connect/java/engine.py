@@ -19,7 +19,7 @@ from connect.errors import ConnectError
 from connect.java import jvm
 from connect.java.offsets import offset_store
 from connect.plugins import PluginKind, Plugins
-from connect.settings.isolation_keys import BY_CONNECTOR, BY_TASK
+from connect.settings.isolation_keys import JAVA_CONNECTOR_ISOLATION
 from connect.telemetry.catalogue import BY_JAVA, KAFKA
 
 _RUNTIME: Final = "org.apache.kafka.connect.runtime."
@@ -41,15 +41,6 @@ _TOLD: Final = frozenset(
 class JavaOptions(settings.Options):
     """A Java connector's settings besides its own keys."""
 
-    isolation = settings.String(
-        "java.isolation",
-        default=BY_CONNECTOR,
-        importance="LOW",
-        group="Java",
-        width="SHORT",
-        validator=settings.one_of(BY_CONNECTOR, BY_TASK),
-        doc="connector: the tasks of the connector on a worker share a process and its JVM. task: each has its own.",
-    )
     options = settings.String(
         "java.options",
         default="",
@@ -70,9 +61,14 @@ class JavaEngine(Engine):
     """Runs Java connectors. Their tasks are those that the connector configures, as on the worker."""
 
     name = JAVA_ENGINE
-    settings: ClassVar = JavaOptions.definition().replaced("java.options", validator=_options)
+    settings: ClassVar = JAVA_CONNECTOR_ISOLATION | JavaOptions.definition().replaced(
+        "java.options", validator=_options
+    )
     spreads: ClassVar[bool] = False
     keeps_position: ClassVar[bool] = False
+
+    def prepare(self) -> None:
+        jvm.start()
 
     def task(self, connector: type[Any]) -> EngineTask:
         return JavaTask(connector)

@@ -11,7 +11,7 @@ from typing import Final
 
 from connect.settings.definition import define
 from connect.settings.distributed_keys import CLIENT, DISTRIBUTED_ONLY
-from connect.settings.isolation_keys import IsolationOptions
+from connect.settings.isolation_keys import IsolationOptions, JavaProcessOptions
 from connect.settings.metrics_keys import MetricsOptions, PrometheusOptions
 from connect.settings.opentelemetry_keys import OpenTelemetryOptions
 from connect.settings.options import Options
@@ -272,6 +272,7 @@ COMMON: Final = (
     )
     | RecoveryOptions.definition()
     | IsolationOptions.definition()
+    | JavaProcessOptions.definition()
 )
 
 STANDALONE_ONLY: Final = define(

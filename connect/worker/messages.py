@@ -43,6 +43,7 @@ class TaskSpec(Message, frozen=True):
         transactional_id: of a source task that delivers exactly once.
         isolation: "process", "packed" or "auto", see `connect.settings.isolation_keys`.
         pack: with "packed": tasks share a process only with those of the same name here, and fail with it.
+        spare: the engine whose spare process it may have; see `Spares`. Empty for none.
         commit: the generation of the connector's tasks that it belongs to; see `ConfigState.commits`.
     """
 
@@ -67,6 +68,7 @@ class TaskSpec(Message, frozen=True):
     transactional_id: str | None = None
     isolation: str = "process"
     pack: str = ""
+    spare: str = ""
     commit: int = -1
 
     @property

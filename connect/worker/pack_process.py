@@ -19,6 +19,7 @@ from typing import Final
 
 import msgspec
 
+from connect.plugins.engines import load_engine
 from connect.telemetry.outages import Outages, of_task
 from connect.telemetry.redaction import redactor
 from connect.worker import messages, task_process
@@ -47,12 +48,14 @@ def main(spec: bytes, end: socket.socket) -> None:
     """Run tasks until the worker is gone, or ends this process.
 
     Args:
-        spec: not used.
+        spec: the name of an engine that is to be loaded before the first task comes; empty for none.
         end: where the tasks to begin come from.
     """
     task_process.prepare()
     _share_heaps()
     inherit_contexts()
+    if spec:
+        _load(spec.decode())
     has_logs = False
     while (received := _receive(end)) is not None:
         encoded, control_pipe, last_word = received
@@ -63,6 +66,13 @@ def main(spec: bytes, end: socket.socket) -> None:
             has_logs = True
         threading.Thread(target=_run, args=(task, control_pipe, last_word), name=task.id, daemon=True).start()
     os._exit(0)
+
+
+def _load(engine: str) -> None:
+    try:
+        load_engine(engine).prepare()
+    except Exception:
+        log.debug("%s is not ready", engine, exc_info=True)
 
 
 def _run(task: messages.TaskSpec, control_pipe: socket.socket, last_word: socket.socket) -> None:

@@ -22,6 +22,7 @@ from connect.worker import messages, pack_process
 from connect.worker.channel import Channel
 from connect.worker.pack_process import ALONE, ENDED, LEFT_THREADS, LENGTH
 from connect.worker.processes import ChildProcess
+from connect.worker.spares import Spares
 
 log = logging.getLogger("connect.worker")
 
@@ -34,7 +35,7 @@ MOST_BYTES: Final = 1 << 30
 _LOOK_EVERY_S: Final = 10.0
 
 _CLASSES: Final = ("key.", "value.", "header.", "transforms.", "predicates.")
-#: What tells tasks apart that may share a process: whatever code of theirs is loaded comes from the same places.
+#: What tells tasks apart that may share a process: their pack's name, or whence the code comes that they load.
 PackKey = tuple[str, str, str | None, frozenset[str]]
 
 
@@ -81,6 +82,10 @@ class OwnProcess(ChildProcess):
 class Pack:
     """A process that tasks share.
 
+    Args:
+        engine: the one that it was taken for, if that has spare processes.
+        child: the process, if one waited.
+
     Attributes:
         child: the process.
         members: its tasks.
@@ -89,8 +94,9 @@ class Pack:
         guilty: the task for which it was killed, None when it was not.
     """
 
-    def __init__(self) -> None:
-        self.child = ChildProcess(pack_process.main, b"")
+    def __init__(self, engine: str = "", child: ChildProcess | None = None) -> None:
+        self.engine = engine
+        self.child = ChildProcess(pack_process.main, b"") if child is None else child
         self.members: set[PackedTask] = set()
         self.beginning = 1
         self.takes = True
@@ -226,10 +232,12 @@ class Packs:
 
     Args:
         running: how many tasks the worker has.
+        spares: processes that wait for tasks.
     """
 
-    def __init__(self, running: Callable[[], int]) -> None:
+    def __init__(self, running: Callable[[], int], spares: Spares) -> None:
         self._running = running
+        self._spares = spares
         self._packs: dict[PackKey, list[Pack]] = {}
         self._unfit: set[PackKey] = set()
         self._lock = threading.Lock()  # for moments: the thread that renews leases waits for it
@@ -253,10 +261,20 @@ class Packs:
                     return self._begin(key, pack, spec)
                 except OSError:
                     log.debug("a pack does not take %s", spec.id)  # it was killed, or hangs
-            pack = Pack()
+            pack = self._made(spec.spare)
             with self._lock:
                 self._packs.setdefault(key, []).append(pack)
             return self._begin(key, pack, spec)
+
+    def _made(self, engine: str) -> Pack:
+        if not engine:
+            return Pack()
+        child = self._spares.take(engine)
+        try:
+            return Pack(engine, child)
+        except OSError:
+            self._spares.left(engine)
+            raise
 
     def _with_room(self, key: PackKey, *, is_named: bool) -> Pack | None:
         with self._lock:
@@ -279,7 +297,7 @@ class Packs:
                 pack.beginning -= 1
                 is_over = self._is_over(key, pack)
             if is_over:
-                pack.end()
+                self._end(pack)
 
     def _left(self, key: PackKey, pack: Pack, task: PackedTask) -> None:
         with self._lock:
@@ -288,7 +306,12 @@ class Packs:
                 self._unfit.add(key)  # so would its next one
             is_over = self._is_over(key, pack)
         if is_over:
-            pack.end()
+            self._end(pack)
+
+    def _end(self, pack: Pack) -> None:
+        pack.end()
+        if pack.engine:
+            self._spares.left(pack.engine)
 
     def _is_over(self, key: PackKey, pack: Pack) -> bool:
         """Whether nothing runs or begins in a pack; then nothing will, either."""
@@ -303,7 +326,9 @@ class Packs:
 
 
 def _key(spec: messages.TaskSpec) -> PackKey:
-    return spec.pack, spec.connector_class, spec.folder, frozenset(_classes(spec.connector_config.items()))
+    if spec.pack:
+        return spec.pack, "", None, frozenset()
+    return "", spec.connector_class, spec.folder, frozenset(_classes(spec.connector_config.items()))
 
 
 def _classes(config: Iterable[tuple[str, str]]) -> Iterable[str]:

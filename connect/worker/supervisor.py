@@ -27,6 +27,7 @@ from connect.worker.packs import Child, OwnProcess, Packs
 from connect.worker.processes import how_it_ended
 from connect.worker.remote_log import write_log
 from connect.worker.said import Asked, Said
+from connect.worker.spares import Spares
 
 log = logging.getLogger("connect.worker")
 
@@ -267,13 +268,17 @@ class Supervisor:
         lease: how long a renewal holds, in seconds.
         entitled_until: the moment, by `now()`, until which this worker is certainly the owner of its tasks (its
             membership of the group). No lease is longer.
+        spare_processes: see `Spares`.
     """
 
-    def __init__(self, lease: float = 6.0, entitled_until: Callable[[], float] = lambda: math.inf) -> None:
+    def __init__(
+        self, lease: float = 6.0, entitled_until: Callable[[], float] = lambda: math.inf, spare_processes: int = 0
+    ) -> None:
         self._lease = lease
         self._entitled_until = entitled_until
         self._tasks: set[TaskProcess] = set()
-        self._packs = Packs(lambda: len(self._tasks))
+        self._spares = Spares(spare_processes)
+        self._packs = Packs(lambda: len(self._tasks), self._spares)
         self._selector = selectors.DefaultSelector()
         self._wake_read, self._wake_write = os.pipe()
         os.set_blocking(self._wake_write, False)
@@ -334,6 +339,7 @@ class Supervisor:
         self._closing = True
         self._call(lambda: None)
         self._thread.join(10)
+        self._spares.close()
 
     # The thread.
 

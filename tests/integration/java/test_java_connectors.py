@@ -62,6 +62,7 @@ def unruly(jars: Path, java_program: Callable[..., Any]) -> Path:
 def pool(broker: Broker, tmp_path: Path, jars: Path) -> Iterator[Pool]:
     with a_pool(broker.bootstrap_servers, tmp_path) as made:
         made.settings["plugin.path"] = str(jars)
+        made.settings["java.spare.processes"] = "0"  # a JVM in this file has tasks, or is a host
         yield made
 
 
@@ -268,6 +269,62 @@ def test_tasks_of_a_connector_share_a_jvm_and_its_end(pool: Pool, tmp_path: Path
     pool.until(lambda: worker.runs("unruly", 3), "all run again", within=PATIENCE_S)
     assert worker.runs("other", 3)
     assert len(jvms(worker)) == 3
+
+
+@pytest.mark.promise("P6")
+@pytest.mark.parametrize(("isolation", "count"), [("plugin", 2), ("worker", 1)])
+def test_connectors_share_a_jvm_and_its_end(
+    pool: Pool, tmp_path: Path, unruly: Path, new_topic: Callable[..., str], isolation: str, count: int
+) -> None:
+    pool.settings["java.isolation"] = isolation
+    (worker,) = pool.start()
+    for name in ("unruly", "other"):
+        (tmp_path / name).mkdir()
+        worker.create(name, {"connector.class": "x.UnrulySource", "tasks.max": "2", "folder": str(tmp_path / name)})
+    lines = tmp_path / "lines"
+    lines.write_text("one\n")
+    topic = new_topic()
+    worker.create("file", {"connector.class": SOURCE, "connector.language": "java", "file": str(lines), "topic": topic})
+
+    def all_run() -> bool:
+        return worker.runs("unruly", 2) and worker.runs("other", 2) and worker.runs("file", 1)
+
+    pool.until(all_run, "all run", within=PATIENCE_S)
+    # A host for each plug-in, and one JVM for the tasks of each, or of all.
+    assert len(jvms(worker)) == 2 + count
+    (tmp_path / "unruly" / "exit-1").touch()
+    pool.until(lambda: set(_states(worker)) == {"FAILED"}, "its tasks fail", within=PATIENCE_S)
+    (tmp_path / "unruly" / "exit-1").unlink()
+    pool.until(lambda: worker.states("other")["0"][0] == "FAILED", "so do those of the other", within=PATIENCE_S)
+    if isolation == "plugin":
+        assert worker.runs("file", 1)
+    for name in ("unruly", "other", "file"):
+        worker.do("POST", f"/connectors/{name}/restart?includeTasks=true&onlyFailed=true")
+    pool.until(all_run, "all run again", within=PATIENCE_S)
+    assert len(jvms(worker)) == 2 + count
+    with lines.open("a") as file:
+        file.write("two\n")
+    with closing(Committed(pool.bootstrap, topic)) as seen:
+        pool.until(lambda: [*dict.fromkeys(seen.values)] == ["one", "two"], "the lines are there", within=PATIENCE_S)
+
+
+def test_the_next_connector_takes_the_jvm_that_waits(pool: Pool, tmp_path: Path, new_topic: Callable[..., str]) -> None:
+    del pool.settings["java.spare.processes"]
+    topic = new_topic()
+    there, back = tmp_path / "in.txt", tmp_path / "out.txt"
+    there.write_text("a line\n")
+    (worker,) = pool.start()
+    java = {"connector.language": "java", "tasks.max": "1"}
+    worker.create("source", {"connector.class": SOURCE, "file": str(there), "topic": topic, **java})
+    pool.until(lambda: worker.runs("source", 1), "it runs", within=PATIENCE_S)
+    pool.until(lambda: len(jvms(worker)) == 3, "one waits beside its own and the host's", within=PATIENCE_S)
+    waiting = jvms(worker)[-1]
+    worker.create("sink", {"connector.class": SINK, "file": str(back), "topics": topic, **java})
+    pool.until(lambda: back.exists() and back.read_text() == "a line\n", "the line is there", within=PATIENCE_S)
+    pool.until(lambda: len(jvms(worker)) == 4, "the next one waits", within=PATIENCE_S)
+    waiting.kill()
+    pool.until(lambda: worker.states("sink")["0"][0] == "FAILED", "it was the sink's", within=PATIENCE_S)
+    assert worker.runs("source", 1)
 
 
 def test_tasks_of_a_jvm_log_in_their_own_names_and_end_alone(
