@@ -174,10 +174,14 @@ class Engine(Plugin):
     spreads: ClassVar[bool] = True
     keeps_position: ClassVar[bool] = True
 
-    def prepare(self) -> None:
-        """Load what every task needs, in a process that waits for one: before it is known which, and on another thread.
+    def prepare(self, worker_config: Mapping[str, str]) -> None:
+        """Load what every task needs, in a process that waits for one.
 
-        Raising is no harm: the task that comes meets the same error.
+        It is called on a thread of its own; a task may start meanwhile. Raising does no harm: that task meets the same
+        error.
+
+        Args:
+            worker_config: the worker's configuration, with secrets filled in.
         """
 
     @abstractmethod

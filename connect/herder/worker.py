@@ -32,6 +32,7 @@ from connect.telemetry.levels import levels
 from connect.telemetry.redaction import redactor
 from connect.worker import messages
 from connect.worker.hosts import ConnectorHosts, HostListener
+from connect.worker.spares import Spares
 from connect.worker.supervisor import Supervisor
 
 log = logging.getLogger("connect.herder")
@@ -74,8 +75,8 @@ class Worker:
         self.measures = Measures(config)
         self.plugin_path: list[str] = [str(Path(folder).absolute()) for folder in config["plugin.path"] or []]
         self.plugins = Plugins.discover(self.plugin_path)
-        spares = JavaProcessOptions.parse(config).spare_processes
-        self.supervisor = Supervisor(entitled_until=member.live_until, spare_processes=spares)
+        spares = Spares(JavaProcessOptions.parse(config).spare_processes, self.raw)
+        self.supervisor = Supervisor(entitled_until=member.live_until, spares=spares)
         level = logging.getLogger("connect").getEffectiveLevel()
         self.hosts = ConnectorHosts(self.plugin_path, level)
         self.connectors = Connectors(self.hosts, self.measures.connectors, self.options.default_engine)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import queue
 import shlex
 import time
+from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
 from connect import settings
@@ -18,14 +19,13 @@ from connect.api.engine import JAVA_ENGINE, Engine, EngineProgress, EngineTask, 
 from connect.errors import ConnectError
 from connect.java import jvm
 from connect.java.offsets import offset_store
+from connect.java.rehearsal import rehearse
+from connect.java.runtime import RUNTIME, is_distributed, new_worker, worker_config
 from connect.plugins import PluginKind, Plugins
 from connect.settings.isolation_keys import JAVA_CONNECTOR_ISOLATION
 from connect.telemetry.catalogue import BY_JAVA, KAFKA
 
-_RUNTIME: Final = "org.apache.kafka.connect.runtime."
 _LOOK_S: Final = 0.2
-#: Of a worker's settings: what its own task has no use for, or what is done already.
-_NOT_FOR_TASKS: Final = ("config.providers", "rest.", "listeners", "admin.listeners", "plugin.")
 _READ: Final = ("source-record-poll-total", "sink-record-read-total")
 _WRITTEN: Final = ("source-record-write-total", "sink-record-send-total")
 _ERRORS: Final = ("total-record-failures",)
@@ -67,8 +67,13 @@ class JavaEngine(Engine):
     spreads: ClassVar[bool] = False
     keeps_position: ClassVar[bool] = False
 
-    def prepare(self) -> None:
+    def prepare(self, worker_config: Mapping[str, str]) -> None:
         jvm.start()
+        jvm.attach()
+        try:
+            rehearse(worker_config)
+        finally:
+            jvm.detach()
 
     def task(self, connector: type[Any]) -> EngineTask:
         return JavaTask(connector)
@@ -97,7 +102,7 @@ class JavaTask(EngineTask):
         context.exit_stack.enter_context(jvm.logs_of(f"{context.connector}-{self._number()}"))
         loaders = context.exit_stack.enter_context(jvm.PluginLoaders.shared(self._folders()))
         self._paused = paused
-        self._states = jvm.java(_RUNTIME + "TargetState")
+        self._states = jvm.java(RUNTIME + "TargetState")
         self._worker = jvm.translated(lambda: self._made(loaders), "Kafka Connect's worker does not start")
         context.exit_stack.callback(self._close)
         self._id = jvm.java("org.apache.kafka.connect.util.ConnectorTaskId")(context.connector, self._number())
@@ -134,21 +139,14 @@ class JavaTask(EngineTask):
 
     def _made(self, loaders: jvm.PluginLoaders) -> Any:
         context = self.context
-        own = {key: value for key, value in context.worker_config.items() if not key.startswith(_NOT_FOR_TASKS)}
-        properties = jvm.to_map({**own, **loaders.properties})
-        distributed = "group.id" in own
-        kind = "distributed.DistributedConfig" if distributed else "standalone.StandaloneConfig"
-        config = jvm.java(_RUNTIME + kind)(properties)
+        config = worker_config(context.worker_config, loaders)
+        distributed = is_distributed(context.worker_config)
         store = offset_store(context, config, loaders.plugins, distributed=distributed)
-        policy = jvm.java("org.apache.kafka.connect.connector.policy.AllConnectorClientConfigOverridePolicy")()
-        system = jvm.java("org.apache.kafka.common.utils.Time").SYSTEM
-        worker = jvm.java(_RUNTIME + "Worker")(
-            f"{context.connector}-{self._number()}", system, loaders.plugins, config, store, policy
-        )
+        worker = new_worker(f"{context.connector}-{self._number()}", config, store, loaders)
         self._topics = jvm.java("org.apache.kafka.connect.storage.MemoryStatusBackingStore")()
         # It asks its herder for one thing only: where the topics that a connector uses are noted.
-        herder = jvm.proxy(_RUNTIME + "Herder", {"statusBackingStore": lambda: self._topics})
-        field = jvm.java(_RUNTIME + "Worker").class_.getDeclaredField("herder")
+        herder = jvm.proxy(RUNTIME + "Herder", {"statusBackingStore": lambda: self._topics})
+        field = jvm.java(RUNTIME + "Worker").class_.getDeclaredField("herder")
         field.setAccessible(True)
         field.set(worker, herder)
         worker.start()
@@ -174,7 +172,7 @@ class JavaTask(EngineTask):
             0, None, counts, by_connector, states, by_task, nothing(), nothing(), nothing(), nobody(), nobody()
         )
         listener = jvm.proxy(
-            _RUNTIME + "TaskStatus$Listener",
+            RUNTIME + "TaskStatus$Listener",
             {
                 "onStartup": lambda _: None,
                 "onPause": lambda _: None,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextvars
 import logging
+import os
 import shutil
 import tempfile
 import threading
@@ -311,9 +312,13 @@ _LEVELS: Final = {"TRACE": 5, "DEBUG": 10, "INFO": 20, "WARN": 30, "ERROR": 40}
 
 def _send_logs() -> None:
     """Log what Java writes to its standard error by Python's loggers, under Java's logger names."""
-    end = java("java.io.PipedInputStream")(1 << 16)
-    java("java.lang.System").setErr(java("java.io.PrintStream")(java("java.io.PipedOutputStream")(end), True))
-    lines = java("java.io.BufferedReader")(java("java.io.InputStreamReader")(end, "UTF-8"))
+    # A pipe of the system. Java's own has threads for its ends: when the one that wrote last has ended, it reads on in
+    # vain, again and again.
+    reads, writes = os.pipe()
+    stream = java("java.io.FileOutputStream")(f"/dev/fd/{writes}")
+    java("java.lang.System").setErr(java("java.io.PrintStream")(stream, True, "UTF-8"))
+    os.close(writes)
+    lines = os.fdopen(reads, encoding="utf-8", errors="replace")
     thread = threading.Thread(target=_log_lines, args=(lines,), name="java-log", daemon=True)
     contextvars.Context().run(thread.start)  # it works for all tasks of this process, and outlives the first
 
@@ -337,19 +342,10 @@ def _context_of(thread: str) -> contextvars.Context:
     return next(iter(tasks.values()), contextvars.Context())
 
 
-def _log_lines(lines: Any) -> None:
-    import jpype
-
-    jpype.java.lang.Thread.attachAsDaemon()
+def _log_lines(lines: Iterable[str]) -> None:
     logger, level, context = "java", logging.WARNING, contextvars.Context()
-    while True:
-        try:
-            line = lines.readLine()
-        except jpype.JException:  # "write end dead": the thread that wrote last has ended, others will write
-            continue
-        if line is None:
-            return
-        text = str(line)
+    for read in lines:
+        text = read.rstrip("\r\n")
         thread, _, line = text.removeprefix("[").partition("] ")
         first, _, rest = line.partition(" ")
         if text.startswith("[") and first in _LEVELS and " - " in rest:

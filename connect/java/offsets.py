@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from connect.api.engine import EngineTaskContext
@@ -59,17 +60,13 @@ def _by_worker(context: EngineTaskContext) -> Any:
         return jvm.java("java.util.concurrent.CompletableFuture").completedFuture(None)
 
     nothing = jvm.java("java.util.HashSet")
-    return jvm.proxy(
-        f"{_STORE}OffsetBackingStore",
-        {
-            "start": lambda: None,
-            "stop": lambda: None,
-            "configure": lambda _: None,
-            "get": get,
-            "set": put,
-            "connectorPartitions": lambda _: nothing(),
-        },
-    )
+    return no_offsets({"get": get, "set": put, "connectorPartitions": lambda _: nothing()})
+
+
+def no_offsets(methods: Mapping[str, Callable[..., Any]] | None = None) -> Any:
+    """A store that can be started and ended, and has these methods besides."""
+    idle: dict[str, Callable[..., Any]] = {"start": lambda: None, "stop": lambda: None, "configure": lambda _: None}
+    return jvm.proxy(f"{_STORE}OffsetBackingStore", {**idle, **(methods or {})})
 
 
 def _partition(key: Any) -> dict[str, Any]:

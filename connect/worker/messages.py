@@ -77,6 +77,18 @@ class TaskSpec(Message, frozen=True):
         return f"{self.connector}-{self.task}"
 
 
+class Spare(msgspec.Struct, frozen=True):
+    """What a process loads that waits for a task.
+
+    Attributes:
+        engine: its tasks' engine.
+        worker_config: the worker's.
+    """
+
+    engine: str
+    worker_config: dict[str, str]
+
+
 # From the worker to a task.
 
 

@@ -48,14 +48,15 @@ def main(spec: bytes, end: socket.socket) -> None:
     """Run tasks until the worker is gone, or ends this process.
 
     Args:
-        spec: the name of an engine that is to be loaded before the first task comes; empty for none.
+        spec: an encoded `Spare`: what to load before the first task comes; empty for nothing.
         end: where the tasks to begin come from.
     """
     task_process.prepare()
     _share_heaps()
     inherit_contexts()
     if spec:
-        _load(spec.decode())
+        spare = msgspec.msgpack.decode(spec, type=messages.Spare)
+        threading.Thread(target=_load, args=(spare,), name="prepare", daemon=True).start()
     has_logs = False
     while (received := _receive(end)) is not None:
         encoded, control_pipe, last_word = received
@@ -68,11 +69,12 @@ def main(spec: bytes, end: socket.socket) -> None:
     os._exit(0)
 
 
-def _load(engine: str) -> None:
+def _load(spare: messages.Spare) -> None:
+    logging.getLogger().addHandler(logging.NullHandler())  # it has no task whose log would be read
     try:
-        load_engine(engine).prepare()
+        load_engine(spare.engine).prepare(spare.worker_config)
     except Exception:
-        log.debug("%s is not ready", engine, exc_info=True)
+        log.debug("%s is not ready", spare.engine, exc_info=True)
 
 
 def _run(task: messages.TaskSpec, control_pipe: socket.socket, last_word: socket.socket) -> None:

@@ -9,9 +9,13 @@ import contextlib
 import logging
 import threading
 from collections import Counter
+from collections.abc import Mapping
 from typing import Final
 
+import msgspec
+
 from connect.worker import pack_process
+from connect.worker.messages import Spare
 from connect.worker.processes import ChildProcess
 
 log = logging.getLogger("connect.worker")
@@ -27,10 +31,12 @@ class Spares:
 
     Args:
         wanted: how many wait for each engine.
+        worker_config: the worker's configuration.
     """
 
-    def __init__(self, wanted: int) -> None:
+    def __init__(self, wanted: int = 0, worker_config: Mapping[str, str] | None = None) -> None:
         self._wanted = wanted
+        self._config = dict(worker_config or {})
         self._waiting: dict[str, list[ChildProcess]] = {}
         self._users: Counter[str] = Counter()
         self._timers: dict[str, threading.Timer] = {}
@@ -90,7 +96,7 @@ class Spares:
             _end(over)
             for _ in range(missing):
                 try:
-                    child = ChildProcess(pack_process.main, engine.encode())
+                    child = ChildProcess(pack_process.main, msgspec.msgpack.encode(Spare(engine, self._config)))
                 except OSError as error:
                     log.info("No spare process for tasks on %s: %s", engine, error)
                     return

@@ -268,16 +268,19 @@ class Supervisor:
         lease: how long a renewal holds, in seconds.
         entitled_until: the moment, by `now()`, until which this worker is certainly the owner of its tasks (its
             membership of the group). No lease is longer.
-        spare_processes: see `Spares`.
+        spares: processes that wait for tasks; closed with the supervisor.
     """
 
     def __init__(
-        self, lease: float = 6.0, entitled_until: Callable[[], float] = lambda: math.inf, spare_processes: int = 0
+        self,
+        lease: float = 6.0,
+        entitled_until: Callable[[], float] = lambda: math.inf,
+        spares: Spares | None = None,
     ) -> None:
         self._lease = lease
         self._entitled_until = entitled_until
         self._tasks: set[TaskProcess] = set()
-        self._spares = Spares(spare_processes)
+        self._spares = spares or Spares()
         self._packs = Packs(lambda: len(self._tasks), self._spares)
         self._selector = selectors.DefaultSelector()
         self._wake_read, self._wake_write = os.pipe()

@@ -21,7 +21,7 @@ def run(tmp_path, monkeypatch):
     """A worker with one spare process."""
     monkeypatch.setattr(spares, "QUIET_S", 0.05)
     monkeypatch.setattr(spares, "KEPT_S", 0.2)
-    made = Run(tmp_path, spare_processes=1)
+    made = Run(tmp_path, spares=spares.Spares(1))
     yield made
     waiting = waiting_of(made)
     made.close()

@@ -1,0 +1,38 @@
+"""Kafka Connect's own worker: `org.apache.kafka.connect.runtime.Worker`, made in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from connect.java import jvm
+
+RUNTIME: Final = "org.apache.kafka.connect.runtime."
+#: Of a worker's settings: what its tasks have no use for, or what is done already.
+_NOT_FOR_TASKS: Final = ("config.providers", "rest.", "listeners", "admin.listeners", "plugin.")
+
+
+def is_distributed(settings: Mapping[str, str]) -> bool:
+    """Whether a worker's settings are those of a pool."""
+    return "group.id" in settings
+
+
+def worker_config(settings: Mapping[str, str], loaders: jvm.PluginLoaders) -> Any:
+    """Java's WorkerConfig of a worker's settings, for its tasks. Raises Java's ConfigException."""
+    own = {key: value for key, value in settings.items() if not key.startswith(_NOT_FOR_TASKS)}
+    kind = "distributed.DistributedConfig" if is_distributed(settings) else "standalone.StandaloneConfig"
+    return jvm.java(RUNTIME + kind)(jvm.to_map({**own, **loaders.properties}))
+
+
+def new_worker(name: str, config: Any, store: Any, loaders: jvm.PluginLoaders) -> Any:
+    """A worker, not started.
+
+    Args:
+        name: its id.
+        config: see `worker_config`. Its cluster is asked for its id.
+        store: an OffsetBackingStore.
+        loaders: of the plug-ins that its tasks need.
+    """
+    policy = jvm.java("org.apache.kafka.connect.connector.policy.AllConnectorClientConfigOverridePolicy")()
+    system = jvm.java("org.apache.kafka.common.utils.Time").SYSTEM
+    return jvm.java(RUNTIME + "Worker")(name, system, loaders.plugins, config, store, policy)
