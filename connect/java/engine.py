@@ -71,9 +71,16 @@ class JavaEngine(Engine):
         jvm.start()
         jvm.attach()
         try:
-            rehearse(worker_config)
+            rehearse(worker_config, self._run_for_a_moment)
         finally:
             jvm.detach()
+
+    def _run_for_a_moment(self, connector: type[Any], context: Any) -> None:
+        task = JavaTask(connector)
+        task.context = context
+        with context.exit_stack:
+            task.start(paused=True)
+            task.stop()
 
     def task(self, connector: type[Any]) -> EngineTask:
         return JavaTask(connector)

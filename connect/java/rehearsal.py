@@ -1,38 +1,75 @@
 """What a JVM does before it has a task: it loads the classes that tasks need, which is nearly all of a task's start.
 
-A worker is made and ended, and so are a consumer and a producer. They ask the cluster for its id and change nothing.
+A task of each of Kafka Connect's file connectors runs for a moment. The cluster is asked for its id; their consumer and
+producer have the address of no broker, and leave no trace in it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
+import math
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Any, Final
 
-from connect.java import jvm
-from connect.java.offsets import no_offsets
-from connect.java.runtime import new_worker, worker_config
-from connect.kafka.clients.settings import Kind, task_java_settings
-
-_CLIENTS: Final[tuple[tuple[Kind, str, str, str], ...]] = (
-    ("consumer", "clients.consumer.KafkaConsumer", "deserializer", "ByteArrayDeserializer"),
-    ("producer", "clients.producer.KafkaProducer", "serializer", "ByteArraySerializer"),
-)
+_FILE: Final = "org.apache.kafka.connect.file.FileStream"
+_NOWHERE: Final = "127.0.0.1:1"
 
 
-def rehearse(settings: Mapping[str, str]) -> None:
+def rehearse(settings: Mapping[str, str], run: Callable[[type[Any], Any], None]) -> None:
     """Load what tasks of a worker need.
 
     Args:
         settings: the worker's.
+        run: starts a task of a connector with a context, paused, and ends it.
     """
-    loaders = jvm.PluginLoaders([])
-    try:
-        worker = new_worker("rehearsal", worker_config(settings, loaders), no_offsets(), loaders)
-        worker.start()
-        worker.stop()
-    finally:
-        loaders.close()
-    for kind, client, codec, of_bytes in _CLIENTS:
-        codecs = {f"{side}.{codec}": f"org.apache.kafka.common.serialization.{of_bytes}" for side in ("key", "value")}
-        made = jvm.java(f"org.apache.kafka.{client}")(jvm.to_map(task_java_settings(kind, settings, {}) | codecs))
-        made.close()
+    run(_connector("Sink"), _Context("sink", settings, "consumer"))
+    # Without a group a worker stores offsets for its tasks: a pool's topic of them need not be read.
+    alone = {key: value for key, value in settings.items() if key != "group.id"}
+    alone.setdefault("offset.storage.file.filename", "none")
+    run(_connector("Source"), _Context("source", alone, "producer"))
+
+
+def _connector(kind: str) -> type[Any]:
+    return type(kind, (), {"java_class": f"{_FILE}{kind}Connector", "folder": None})
+
+
+@dataclass
+class _Context:
+    """What the tasks see of an `EngineTaskContext`."""
+
+    kind: str
+    worker_config: Mapping[str, str]
+    client: str
+    connector: str = "rehearsal"
+    task_number: int = 0
+    plugin_path: Sequence[str] = ()
+    transactional_id: str | None = None
+    offsets_topic: str | None = None
+    exit_stack: ExitStack = field(default_factory=ExitStack)
+
+    @property
+    def connector_config(self) -> dict[str, str]:
+        nowhere = {f"{self.client}.override.bootstrap.servers": _NOWHERE}
+        return {"name": self.connector, "connector.class": f"{_FILE}{self._kind}Connector", **self._topic, **nowhere}
+
+    @property
+    def configs(self) -> dict[str, str]:
+        return {"task.class": f"{_FILE}{self._kind}Task", **self._topic}
+
+    @property
+    def _kind(self) -> str:
+        return self.kind.capitalize()
+
+    @property
+    def _topic(self) -> dict[str, str]:
+        return {"topics" if self.kind == "sink" else "topic": "none"}
+
+    def lease_until(self) -> float:
+        return math.inf
+
+    def offsets(self, partitions: Sequence[Mapping[str, Any]]) -> list[None]:
+        return [None for _ in partitions]
+
+    def store_offsets(self, entries: Sequence[Any]) -> None:
+        """There are none."""
