@@ -218,7 +218,7 @@ class JavaTask(EngineTask):
         plugins = Plugins.discover(context.plugin_path)
         names = {*context.connector_config.values(), *context.worker_config.values()}
         found += [
-            ref.folder for ref in plugins.all() if ref.language == "java" and ref.folder and ref.kind in _CHAIN
+            ref.folder for ref in plugins.of_java() if ref.folder and ref.kind in _CHAIN
             and names & {ref.name, *ref.aliases}
         ]  # fmt: skip
         return found

@@ -63,6 +63,10 @@ class Plugins:
         """Those that do not come with the runtime, in the order in which they are looked for."""
         return list(self._found)
 
+    def of_java(self) -> list[PluginRef]:
+        """Those of Java: the others are not looked at."""
+        return [ref for path in self._plugin_path for folder in java_folders(path) for ref in java_plugins(folder)]
+
     @property
     def unreadable(self) -> list[str]:
         """Of each module in a folder of plugin.path whose text is not Python: its path, line, and what is wrong."""
@@ -113,8 +117,7 @@ class Plugins:
             packages = list(distributions(path=[str(folder)]))
             found += _entry_points(packages, folder)
             found += _in_text(folder, source, {file.parts[0] for package in packages for file in package.files or ()})
-        found += [ref for path in self._plugin_path for folder in java_folders(path) for ref in java_plugins(folder)]
-        return list(dict.fromkeys(found))
+        return list(dict.fromkeys([*found, *self.of_java()]))
 
     @cached_property
     def _sources(self) -> dict[Path, Source]:
