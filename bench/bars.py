@@ -116,6 +116,13 @@ def _pool() -> Iterator[Bar]:
     yield Bar("pool", "idle/ours/median/worker_percent", "<=", 5, "100 idle tasks take 5 % of a core")
     yield Bar("pool", "change/ours/median/begun_ms", "<=", 300, "a changed configuration reaches its task")
     yield Bar("pool", "loss/ours/median/flows_last_s", "<=", 17, "session 10 s, rebalance delay 5 s, and 2 s")
+    yield _ratio("pool", "many", "pss_mb", "java", "<=", 1.0, "1,000 connectors need no more memory")
+    yield _ratio("pool", "many", "running_s", "java", "<=", 0.3, "1,000 connectors run sooner")
+    yield _ratio("pool", "many", "flows_last_s", "java", "<=", 0.7, "of 1,000, all flow sooner after a lost worker")
+    yield _ratio(
+        "rest", "list", "p99_ms", "java", "<=", 0.5, "the list is answered sooner under full load"
+    )
+    yield _ratio("pool", "idle", "worker_percent", "java", "<=", 0.5, "idle tasks take half the CPU")
     for row in ("list", "status", "expand"):
         yield Bar("rest", f"{row}/ours/median/p99_ms", "<=", 50, "REST answers while tasks run at full load")
     yield Bar("rest", "validate/ours/median/p99_ms", "<=", 500, "REST validates while tasks run at full load")
@@ -124,6 +131,8 @@ def _pool() -> Iterator[Bar]:
 def _java_tasks() -> Iterator[Bar]:
     yield _ratio("java_tasks", "ten", "pss_mb", "java", "<=", 1.3, "ten tasks of a Java connector in one JVM")
     yield _ratio("java_tasks", "start", "start_s", "java", "<=", 1.5, "a JVM of its own costs a connector little")
+    yield _ratio("java_tasks", "shared", "start_s", "java", "<=", 1.5, "connectors that share a JVM start as at home")
+    yield _ratio("java_tasks", "shared", "pss_mb", "java", "<=", 1.3, "and need no more memory")
 
 
 def _latency() -> Iterator[Bar]:

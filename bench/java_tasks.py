@@ -1,7 +1,10 @@
 """`python -m bench.java_tasks`: connectors of Java in a worker of ours, beside Kafka Connect's own worker.
 
 ten       one connector with ten tasks, through which lines flow: memory of the worker with all it started
-start     a worker that has run such a connector already gets another: from the request until it and its task run
+start     a worker that runs such a connector gets another some time later: from the request until it and its task run
+at_once   another is there already when the next request comes: no JVM of ours waits yet
+shared    as start, with all connectors of the worker in one JVM (java.isolation=worker), as in Kafka Connect; and its
+          memory with all of these connectors
 """
 
 import statistics
@@ -25,8 +28,10 @@ from connect.kafka.broker import embedded as broker
 
 TASKS = 10
 LINES = 500_000
-STARTS = 7
+STARTS = 5
 SETTLE_S = 10.0  # garbage collectors and pages that are given back
+APART_S = 6.0  # between connectors that are not asked for at once
+SHARED = {"java.isolation": "worker"}
 
 
 def measure(settings: Settings) -> dict[str, Any]:
@@ -47,9 +52,16 @@ def measure(settings: Settings) -> dict[str, Any]:
                 # Kafka Connect has them on its class path.
                 more = {"plugin.path": str(plugins)} if side == "ours" else {}
                 with pool(side, bootstrap, folder, 1, more) as workers:
-                    for what, found in (("start", _starts(workers, starts)), ("ten", _ten(workers, lines))):
-                        rows.add(what, side, found, number)
-                        say(f"  {what}: " + ", ".join(f"{name} {value:,.2f}" for name, value in found.items()))
+                    found = {
+                        "start": _starts(workers, "later", starts, APART_S),
+                        "at_once": _starts(workers, "at-once", starts, 0.0),
+                        "ten": _ten(workers, lines),
+                    }
+                with pool(side, bootstrap, folder, 1, more | (SHARED if side == "ours" else {})) as workers:
+                    found["shared"] = _starts(workers, "shared", starts, APART_S)
+                for what, figures in found.items():
+                    rows.add(what, side, figures, number)
+                    say(f"  {what}: " + ", ".join(f"{name} {value:,.2f}" for name, value in figures.items()))
     finally:
         broker.stop(folder / "broker")
     return {
@@ -67,17 +79,21 @@ def _fill(bootstrap: str, lines: int) -> None:
     producer.flush()
 
 
-def _starts(workers: Pool, count: int) -> dict[str, float]:
-    took = []
+def _starts(workers: Pool, what: str, count: int, apart: float) -> dict[str, float]:
+    """Start so many and one more, beside each other, and delete them."""
+    took, files = [], []
     for number in range(count + 1):
         asked = time.monotonic()
-        file = _put(workers, f"start-{number}", 1)
-        await_true(lambda: workers.running() == 1, "the task runs", every=0.005)
+        files.append(_put(workers, f"{what}-{number}", 1))
+        await_true(lambda: workers.running() == len(files), "the task runs", every=0.005)
         took.append(time.monotonic() - asked)
+        time.sleep(apart)
+    memory = workers.memory() / 1e6
+    for file in files:
         workers.rest.ask("DELETE", f"/connectors/{file.name}")
-        await_true(lambda: workers.running() == 0, "it is deleted")
+    await_true(lambda: workers.running() == 0, "they are deleted")
     warm = took[1:]
-    return {"first_s": took[0], "start_s": statistics.median(warm), "longest_s": max(warm)}
+    return {"first_s": took[0], "start_s": statistics.median(warm), "longest_s": max(warm), "pss_mb": memory}
 
 
 def _ten(workers: Pool, lines: int) -> dict[str, float]:
@@ -107,7 +123,12 @@ def _count(file: Path) -> int:
 def table(document: dict[str, Any]) -> str:
     """The document as Markdown."""
     sizes = document["settings"]
-    titles = {"start": "one more connector on a warm worker", "ten": f"one connector, {sizes['tasks']} tasks"}
+    titles = {
+        "start": "one more connector on a warm worker",
+        "at_once": "one more, at once behind another",
+        "shared": "one more, in the JVM of the others",
+        "ten": f"one connector, {sizes['tasks']} tasks",
+    }
     figures = (
         Figure("start_s", "from the request to RUNNING, median s", "{:.2f}"),
         Figure("first_s", "the first of all, s", "{:.2f}"),

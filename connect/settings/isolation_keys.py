@@ -72,7 +72,7 @@ class JavaProcessOptions(Options):
         importance="LOW",
         validator=between(0, 8),
         doc="So many JVMs wait for the next Java connector while the worker runs one, which then starts in a fraction "
-        "of the time. Each has some 100 MB. 0 for none.",
+        "of the time. Each has some 130 MB. 0 for none.",
     )
 
 

@@ -21,6 +21,7 @@ from connectors.jdbc.capture.replication import ReplicationConnection, lsn_text,
 from connectors.jdbc.capture.snapshot import Snapshot
 from connectors.jdbc.capture.stream import Changes, offset
 from connectors.jdbc.capture.tables import Tables
+from connectors.jdbc.changes.channels import channels
 from connectors.jdbc.changes.events import Events
 from connectors.jdbc.changes.heartbeats import Heartbeats
 from connectors.jdbc.changes.incremental import IncrementalSnapshot
@@ -55,6 +56,8 @@ class PostgresCdcSourceTask(SourceTask):
         self._patience = min(1.0, options.poll_interval)
         self._status_every = options.status_update_interval
         self._heartbeats = Heartbeats(options.heartbeat_interval, options.heartbeat_action_query)
+        self._channels = channels(options)
+        self.context.exit_stack.callback(self._channels.close)
         self._database: CapturedDatabase | None = None
         self._stream: ReplicationConnection | None = None
         self._snapshot: Snapshot | None = None
@@ -96,6 +99,7 @@ class PostgresCdcSourceTask(SourceTask):
     def commit(self) -> None:
         self._waiting = False
         self._confirm()
+        self._channels.stored()
 
     def stop(self) -> None:
         self._stopped.set()
@@ -272,6 +276,7 @@ class PostgresCdcSourceTask(SourceTask):
         if stream is None:
             return None
         changes = self._changes
+        self._channels.follow(self._incremental.signal)
         deadline = time.monotonic() + self._patience
         size = 0
         while len(events) < self._most and size < _BATCH_BYTES:
@@ -300,6 +305,7 @@ class PostgresCdcSourceTask(SourceTask):
         self._resume = changes.resume()
         self._returned = changes.done
         self._waiting = self._waiting or batch is not None
+        self._channels.settled(handed_out=batch is not None)
         self._settle(stream)
         return batch
 

@@ -14,6 +14,13 @@ DATABASE: Final = "Database"
 TABLES: Final = "Tables and columns"
 EVENTS: Final = "Events"
 RUN: Final = "Snapshot and stream"
+SIGNALS: Final = "Signals"
+
+#: Where signals come from.
+SOURCE: Final = "source"
+KAFKA: Final = "kafka"
+FILE: Final = "file"
+CHANNELS: Final = (SOURCE, KAFKA, FILE)
 
 
 def _prefix(name: str, value: str) -> None:
@@ -28,8 +35,8 @@ def _operations(name: str, value: list[str]) -> None:
 
 
 def _channels(name: str, value: list[str]) -> None:
-    if other := [each for each in value if each != "source"]:
-        raise ValueError(f'"{other[0]}" is no channel of signals here. Write source, and insert into a table.')
+    if other := [each for each in value if each not in CHANNELS]:
+        raise ValueError(f'"{other[0]}" is no channel of signals here. Write some of {", ".join(CHANNELS)}.')
 
 
 def names(key: str, what: str, verb: str) -> Setting[Filters]:
@@ -101,6 +108,7 @@ class CaptureKeys(settings.Options):
     Attributes:
         heartbeats: the topic of heartbeats.
         selection: which tables and columns are captured.
+        signal_topic, signal_group: where signals of the channel kafka are, and whose position it is there.
     """
 
     prefix = settings.String(
@@ -154,22 +162,58 @@ class CaptureKeys(settings.Options):
     signal_table = settings.String(
         "signal.data.collection",
         default=None,
-        group=RUN,
+        group=SIGNALS,
         doc="The table (schema.table) into whose columns id, type and data signals are inserted: to read tables again "
         "while the stream goes on, to stop or pause that.",
     )
     signal_channels = settings.List(
         "signal.enabled.channels",
-        default=["source"],
-        importance="LOW",
-        group=RUN,
+        default=[SOURCE],
+        group=SIGNALS,
         validator=_channels,
-        doc="Where signals come from. Without effect: there is only source, the table of signal.data.collection.",
+        doc="Where signals come from: source, the table of signal.data.collection; kafka, the topic of "
+        "signal.kafka.topic; file, the lines of signal.file.",
+    )
+    signal_interval = settings.Int(
+        "signal.poll.interval.ms",
+        default=5000,
+        importance="LOW",
+        group=SIGNALS,
+        validator=settings.at_least(0),
+        convert=settings.seconds,
+        doc="How often the topic and the file of signals are looked at.",
+    )
+    signal_servers = settings.String(
+        "signal.kafka.bootstrap.servers",
+        default=None,
+        group=SIGNALS,
+        doc="Brokers of the cluster with the topic of signals. Further settings of the consumer: signal.consumer.*.",
+    )
+    signal_kafka_topic = settings.String(
+        "signal.kafka.topic",
+        default=None,
+        group=SIGNALS,
+        doc="The topic of signals, of which the first partition is read: the key is topic.prefix, the value JSON with "
+        "id, type and data. Default: topic.prefix and -signal.",
+    )
+    signal_kafka_group = settings.String(
+        "signal.kafka.groupId",
+        default=None,
+        importance="LOW",
+        group=SIGNALS,
+        doc="The consumer group that keeps the position in that topic. Default: kafka-signal- and topic.prefix.",
+    )
+    signal_file = settings.String(
+        "signal.file",
+        default="file-signals.txt",
+        importance="LOW",
+        group=SIGNALS,
+        doc="The file of signals: lines of JSON as in the topic. Lines that were followed are removed from it.",
     )
     chunk_size = settings.Int(
         "incremental.snapshot.chunk.size",
         default=1024,
-        group=RUN,
+        group=SIGNALS,
         validator=settings.at_least(1),
         doc="How many rows an incremental snapshot reads at a time, and keeps in memory.",
     )
@@ -232,6 +276,8 @@ class CaptureKeys(settings.Options):
 
     heartbeats: str
     selection: Selection
+    signal_topic: str
+    signal_group: str
 
     def choose(self, of: str, include: Filters, exclude: Filters) -> None:
         """Set the attributes.
@@ -247,6 +293,10 @@ class CaptureKeys(settings.Options):
         self.selection = Selection(
             include, exclude, self.table_include, self.table_exclude, self.column_include, self.column_exclude
         )
+        if KAFKA in self.signal_channels and not self.signal_servers:
+            raise ConfigError("signal.kafka.bootstrap.servers", "is missing: signals come from a topic.")
+        self.signal_topic = self.signal_kafka_topic or f"{self.prefix}-signal"
+        self.signal_group = self.signal_kafka_group or f"kafka-signal-{self.prefix}"
         for what, some, others in (
             (of, include, exclude),
             ("table", self.table_include, self.table_exclude),

@@ -6,7 +6,6 @@ from typing import Final
 
 from connect.settings import WithoutEffect
 
-_BY_ROWS: Final = "signals are rows of the table that signal.data.collection names"
 _NOTHING_WRITTEN: Final = (
     "an incremental snapshot writes nothing into the database: its watermarks are positions of the log"
 )
@@ -20,10 +19,7 @@ _ALONE: Final = "columns are converted by their types alone. Transformations con
 _NO_PROCESSING: Final = "events are not processed further. Transformations do that"
 
 WITHOUT_EFFECT: Final[dict[str, str | WithoutEffect]] = {
-    "signal.kafka.*": _BY_ROWS,
-    "signal.consumer.*": _BY_ROWS,
-    "signal.file": _BY_ROWS,
-    "signal.poll.interval.ms": "signals come with the stream",
+    "signal.kafka.poll.timeout.ms": "signal.poll.interval.ms says how often the topic is looked at",
     "incremental.snapshot.watermarking.strategy": _NOTHING_WRITTEN,
     "incremental.snapshot.allow.schema.changes": WithoutEffect("each part has the columns of its moment", ("true",)),
     "read.only": WithoutEffect(_NOTHING_WRITTEN, unless=("true",)),

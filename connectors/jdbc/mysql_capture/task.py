@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, Final
 
 from connect import ConnectError, SourceBatch, SourceTask
+from connectors.jdbc.changes.channels import channels
 from connectors.jdbc.changes.events import Events
 from connectors.jdbc.changes.heartbeats import Heartbeats
 from connectors.jdbc.changes.incremental import IncrementalSnapshot
@@ -49,6 +50,8 @@ class MySqlCdcSourceTask(SourceTask):
         self._kind, self._resume = position.stored(self.context.offset(self._partition))
         self._patience = min(1.0, chosen.poll_interval)
         self._heartbeats = Heartbeats(chosen.heartbeat_interval, chosen.heartbeat_action_query)
+        self._channels = channels(chosen)
+        self.context.exit_stack.callback(self._channels.close)
         self._source = Source(self.flavor, chosen.prefix)
         self._tables = Tables(chosen, self.flavor)
         self._server: CapturedServer | None = None
@@ -74,6 +77,9 @@ class MySqlCdcSourceTask(SourceTask):
         except BaseException:
             self._close()
             raise
+
+    def commit(self) -> None:
+        self._channels.stored()
 
     def stop(self) -> None:
         self._stopped.set()
@@ -227,6 +233,7 @@ class MySqlCdcSourceTask(SourceTask):
         if stream is None:
             return None
         events, changes = self._events, self._changes
+        self._channels.follow(self._incremental.signal)
         deadline = time.monotonic() + self._patience
         most, size = self._chosen.max_batch_size, 0
         while len(events) < most and size < _BATCH_BYTES:
@@ -245,7 +252,9 @@ class MySqlCdcSourceTask(SourceTask):
         # From here on nothing may fail: the rows that are handed out now are not read again.
         self._resume = changes.resume()
         self._tables.settle()
-        return events.take(origin.offset)
+        batch = events.take(origin.offset)
+        self._channels.settled(handed_out=batch is not None)
+        return batch
 
     def _measure(self, changes: Changes) -> None:
         if (now := time.monotonic()) >= self._measure_due:

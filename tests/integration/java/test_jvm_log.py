@@ -1,0 +1,57 @@
+"""What Java writes to its standard error, from threads that come and go."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import NoReturn
+
+import pytest
+
+from connect.jvm.jars import JarsUnavailable, resolve
+from connect.jvm.java import JavaNotFound, find_java
+
+#: Threads of Java write a line each and end. Then the process has nothing to do.
+PROGRAM = """
+import json, logging, threading, time
+from connect.java import jvm
+
+lines, has_come = [], threading.Semaphore(0)
+
+class Keep(logging.Handler):
+    def emit(self, record):
+        lines.append([record.name, record.levelname, record.getMessage()])
+        has_come.release()
+
+logging.getLogger().addHandler(Keep())
+jvm.start()
+error = jvm.java("java.lang.System").err
+
+def say(line):
+    thread = jvm.java("java.lang.Thread")(jvm.proxy("java.lang.Runnable", {"run": lambda: error.println(line)}))
+    thread.start()
+    thread.join()
+    assert has_come.acquire(timeout=60)
+
+say("plain, and \\u00e9")
+say("[main] WARN x.Y - of a logger")
+cpu = time.process_time()
+has_come.acquire(timeout=1)
+print(json.dumps({"lines": lines, "idle": time.process_time() - cpu}))
+"""
+
+
+@pytest.mark.slow
+def test_lines_come_and_no_thread_works_when_those_that_wrote_have_ended(
+    cannot_have: Callable[[str, object], NoReturn],
+) -> None:
+    try:
+        find_java(17)
+        resolve("kafka-connect")
+    except (JavaNotFound, JarsUnavailable) as error:
+        cannot_have("Kafka Connect", error)
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert said["lines"] == [["java", "WARNING", "plain, and é"], ["x.Y", "WARNING", "of a logger"]]
+    assert said["idle"] < 0.5  # of a second
