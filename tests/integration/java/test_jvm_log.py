@@ -36,7 +36,7 @@ def say(line):
 say("plain, and \\u00e9")
 say("[main] WARN x.Y - of a logger")
 cpu = time.process_time()
-has_come.acquire(timeout=1)
+has_come.acquire(timeout=5)  # a pipe of Java looks after its ends every second
 print(json.dumps({"lines": lines, "idle": time.process_time() - cpu}))
 """
 
@@ -54,4 +54,4 @@ def test_lines_come_and_no_thread_works_when_those_that_wrote_have_ended(
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout)
     assert said["lines"] == [["java", "WARNING", "plain, and é"], ["x.Y", "WARNING", "of a logger"]]
-    assert said["idle"] < 0.5  # of a second
+    assert said["idle"] < 1  # second
