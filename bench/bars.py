@@ -119,10 +119,7 @@ def _pool() -> Iterator[Bar]:
     yield _ratio("pool", "many", "pss_mb", "java", "<=", 1.0, "1,000 connectors need no more memory")
     yield _ratio("pool", "many", "running_s", "java", "<=", 0.3, "1,000 connectors run sooner")
     yield _ratio("pool", "many", "flows_last_s", "java", "<=", 0.7, "of 1,000, all flow sooner after a lost worker")
-    yield _ratio(
-        "rest", "list", "p99_ms", "java", "<=", 0.5, "the list is answered sooner under full load"
-    )
-    yield _ratio("pool", "idle", "worker_percent", "java", "<=", 0.5, "idle tasks take half the CPU")
+    yield _ratio("rest", "list", "p99_ms", "java", "<=", 0.5, "the list is answered sooner under full load")
     for row in ("list", "status", "expand"):
         yield Bar("rest", f"{row}/ours/median/p99_ms", "<=", 50, "REST answers while tasks run at full load")
     yield Bar("rest", "validate/ours/median/p99_ms", "<=", 500, "REST validates while tasks run at full load")

@@ -12,17 +12,16 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from connect import ConfigError, RetriableError
-from connect.kafka.clients.settings import client_settings
+from connect.kafka.reading.kept_position import KeptPosition
 from connectors.jdbc.changes.keys import FILE, KAFKA, CaptureKeys
 
 log = logging.getLogger(__name__)
 
 #: The prefix of Java's settings of the consumer.
 CONSUMER: Final = "signal.consumer."
-_MOST: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,54 +151,31 @@ class KafkaChannel:
     """
 
     def __init__(self, java: Mapping[str, str], topic: str, prefix: str) -> None:
-        from confluent_kafka import Consumer, TopicPartition
-
         try:
-            settings = client_settings("consumer", java).librdkafka
+            self._records = KeptPosition(java, topic)
         except ConfigError as error:
             raise ConfigError(f"{CONSUMER}{error.key}", error.message) from error
-        own = {"enable.auto.commit": False, "auto.offset.reset": "earliest", "allow.auto.create.topics": False}
-        self._consumer = Consumer({**settings, **own, "logger": log, "error_cb": self._note})
-        self._consumer.assign([TopicPartition(topic, 0)])  # where the group stands
         self._topic = topic
         self._prefix = prefix.encode()
         self._behind: deque[int] = deque()  # of each signal that was read: the offset behind it
-        self._trouble = ""
 
     def read(self) -> Sequence[Received]:
         found = []
-        self._trouble = ""
-        for message in self._consumer.consume(_MOST, 0):
-            if error := message.error():
-                self._trouble = error.str()
-                continue
-            value, offset = message.value(), message.offset()
-            if message.key() != self._prefix or not value or offset is None:
+        for offset, key, value in self._records.read():
+            if key != self._prefix or not value:
                 continue
             if (received := _signal(value, f"{self._topic} at offset {offset}")) is not None:
                 found.append(received)
                 self._behind.append(offset + 1)
-        if self._trouble and not found:
-            raise RetriableError(f"the topic {self._topic} cannot be read: {self._trouble}.")
         return found
 
     def forget(self, count: int) -> None:
-        from confluent_kafka import KafkaException, TopicPartition
-
         for _ in range(count):
             behind = self._behind.popleft()
-        try:
-            self._consumer.commit(offsets=[TopicPartition(self._topic, 0, behind)], asynchronous=True)
-        except KafkaException as error:
-            log.warning("The position in %s is not stored: a signal may be followed again. (%s)", self._topic, error)
+        self._records.note(behind)
 
     def close(self) -> None:
-        self._consumer.close()
-
-    def _note(self, error: Any) -> None:
-        """Called by the client while it is polled."""
-        if error.name() == "_ALL_BROKERS_DOWN":
-            self._trouble = error.str()
+        self._records.close()
 
 
 class FileChannel:
