@@ -121,7 +121,7 @@ def java_process(
     by = JavaProcessOptions.parse({key: config.get(key) or worker.get(key)}).isolation
     options = config.get("java.options") or ""
     shared_by = {
-        BY_TASK: f"{connector}-{number}",
+        BY_TASK: f"task {connector}-{number}",
         BY_CONNECTOR: f"connector {connector}",
         BY_PLUGIN: f"plugin {folder}",
         BY_WORKER: "Java",
