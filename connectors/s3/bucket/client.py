@@ -5,16 +5,14 @@ from __future__ import annotations
 import importlib.util
 import logging
 import threading
-import time
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from connect import ConnectError
 from connect.kit import credentials_provider
+from connectors.objects.store import RequestTimes
 from connectors.s3.bucket.keys import BucketOptions
 
 #: The most connections, and so the most requests at a time.
@@ -138,7 +136,7 @@ class Bucket:
         self._lock = threading.Lock()
         self._client: Any = None
         self._used: Credentials | None = None
-        self._measured: deque[tuple[str, float]] = deque(maxlen=100_000)
+        self.times = RequestTimes()
 
     @property
     def client(self) -> Any:
@@ -160,7 +158,7 @@ class Bucket:
 
     def request(self, operation: str, **parameters: Any) -> Any:
         """Send a request to the bucket by the name of boto3's method, such as ``put_object``; return the response."""
-        with self.measure(operation):
+        with self.times.measure(operation):
             return getattr(self.client, operation)(Bucket=self.name, **parameters)
 
     def pages(self, prefix: str = "", after: str = "") -> Iterator[Mapping[str, Any]]:
@@ -175,19 +173,6 @@ class Bucket:
             if not page.get("IsTruncated") or not page.get("NextContinuationToken"):
                 return
             more = {"ContinuationToken": page["NextContinuationToken"]}
-
-    @contextmanager
-    def measure(self, operation: str) -> Iterator[None]:
-        """Measure the time of a request, whether it succeeds or not."""
-        began = time.monotonic()
-        try:
-            yield
-        finally:
-            self._measured.append((operation, time.monotonic() - began))
-
-    def measured(self) -> list[tuple[str, float]]:
-        """The requests since the last call: operation and seconds. The task's thread turns them into metrics."""
-        return [self._measured.popleft() for _ in range(len(self._measured))]
 
     def close(self) -> None:
         """Close connections."""

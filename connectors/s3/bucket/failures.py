@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
-from connect import ConnectError, RetriableError
 from connect.errors import one_line
+from connectors.objects.store import (
+    CONFLICT,
+    CREDENTIALS,
+    MALFORMED,
+    MISSING,
+    OTHER,
+    REFUSED,
+    THROTTLED,
+    TIMEOUT,
+    UNREACHABLE,
+    Failure,
+)
 from connectors.s3.bucket.keys import BucketOptions
-
-CREDENTIALS: Final = "credentials"
-MISSING: Final = "missing"
-UNREACHABLE: Final = "unreachable"
-THROTTLED: Final = "throttled"
-TIMEOUT: Final = "timeout"
-CONFLICT: Final = "conflict"
-MALFORMED: Final = "malformed"
-REFUSED: Final = "refused"
-OTHER: Final = "other"
 
 #: S3's error codes: their class, and whether the same request may succeed later.
 _CODES: Final[dict[str, tuple[str, bool]]] = {
@@ -80,20 +81,6 @@ _ADVICE: Final = {
 }
 
 
-class Failure(NamedTuple):
-    """What an error means.
-
-    Attributes:
-        kind: its class, for the metric: one of the constants above.
-        passing: whether the same request may succeed later.
-        sentence: what happened, where, and what to do; without secrets.
-    """
-
-    kind: str
-    passing: bool
-    sentence: str
-
-
 def failure(error: BaseException, settings: BucketOptions, doing: str = "", where: str = "") -> Failure:
     """What an error of boto3, or of the network below it, means.
 
@@ -132,11 +119,6 @@ def failure(error: BaseException, settings: BucketOptions, doing: str = "", wher
     if type(error).__module__.startswith("urllib3"):
         return Failure(UNREACHABLE, True, f"{tried}: the connection broke ({name}).")
     return Failure(OTHER, False, f"{tried}: {name}: {_one_line(error)}")
-
-
-def raised(found: Failure) -> ConnectError:
-    """The error to raise for it: `RetriableError` if it passes."""
-    return RetriableError(found.sentence) if found.passing else ConnectError(found.sentence)
 
 
 def _answered(error: BaseException, tried: str) -> Failure:

@@ -10,9 +10,6 @@ from urllib.parse import urlsplit
 from connect import ConfigError, settings
 from connect.settings import Config, Listed, Secret
 
-#: Escapes for characters that a property file cannot hold as they are.
-_ESCAPES: Final = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\"}
-
 _BUCKET: Final = "Bucket"
 _ACCESS: Final = "Access"
 _WAYS: Final = "Connection"
@@ -386,8 +383,3 @@ def problems(parsed: Mapping[str, Any]) -> list[tuple[str, str]]:
         why = f'"{provider}" cannot be loaded. Write module:Class of a Python class with a method credentials().'
         found.append(("s3.credentials.provider.class", why))
     return found
-
-
-def unescaped(written: str) -> str:
-    r"""The characters that a user means by ``\n``, ``\r``, ``\t`` and ``\\``."""
-    return re.sub(r"\\([nrt\\])", lambda match: _ESCAPES[match[1]], written)

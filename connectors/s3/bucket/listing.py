@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from connect.settings import Definition
+from connectors.objects.store import raised
 from connectors.s3.bucket.client import Bucket
-from connectors.s3.bucket.failures import failure, raised
+from connectors.s3.bucket.failures import failure
 from connectors.s3.bucket.keys import BucketOptions
 
 #: Somebody waits for the list. And it needs no name of a bucket, which the client wants.

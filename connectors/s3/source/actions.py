@@ -127,7 +127,7 @@ class Actions:
         source = {"Bucket": bucket.name, "Key": key}
 
         def copy() -> None:
-            with bucket.measure("copy_object"):
+            with bucket.times.measure("copy_object"):
                 bucket.client.copy(source, self._bucket, self._prefix + key, ExtraArgs=extra)
 
         self._store.guarded(f"copying {key} to {self._prefix}{key}", copy)

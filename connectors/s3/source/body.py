@@ -37,7 +37,7 @@ class Body:
         self.taken = 0
 
     def read(self, size: int, /) -> bytes:
-        """See `connectors.s3.formats.reading.Source`.
+        """See `connectors.objects.formats.reading.Source`.
 
         Raises:
             Gone, Changed: it is not the listed object.

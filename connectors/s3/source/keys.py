@@ -9,11 +9,11 @@ from typing import Final
 from connect import ConfigError, settings
 from connect.settings import Listed, WithoutEffect
 from connect.settings.java_regex import java_regex
+from connectors.objects.formats.read import BYTES, FORMATS, ReadOptions
+from connectors.objects.formats.read_compressed import COMPRESSIONS
+from connectors.objects.formats.read_csv import CsvOptions
+from connectors.objects.formats.separators import unescaped
 from connectors.s3.bucket import BucketOptions
-from connectors.s3.bucket.keys import unescaped
-from connectors.s3.formats.read import BYTES, FORMATS, ReadOptions
-from connectors.s3.formats.read_compressed import COMPRESSIONS
-from connectors.s3.formats.read_csv import CsvOptions
 from connectors.s3.source.template import Template, is_template
 
 GENERIC: Final = "GENERIC"

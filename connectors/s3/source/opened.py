@@ -11,8 +11,8 @@ from connect import SourceBatch, Text, schema
 from connect.data import Constant, Deferred, Plain
 from connect.data.column import Column
 from connect.data.grouping import concat_values
-from connectors.s3.formats.read import ReadOptions, read
-from connectors.s3.formats.reading import Chunk, Chunks, OnBad
+from connectors.objects.formats.read import ReadOptions, read
+from connectors.objects.formats.reading import Chunk, Chunks, OnBad
 from connectors.s3.source.body import Body
 from connectors.s3.source.walk import Next
 

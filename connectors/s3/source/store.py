@@ -7,8 +7,9 @@ from typing import Any
 
 from connect import ConnectError, DataError, RetriableError
 from connect.api.metrics import PluginMetrics
+from connectors.objects.store import CONFLICT, CREDENTIALS, MISSING, Failure, raised
 from connectors.s3.bucket import Bucket
-from connectors.s3.bucket.failures import CONFLICT, CREDENTIALS, MISSING, Failure, failure, raised
+from connectors.s3.bucket.failures import failure
 from connectors.s3.source.lanes import Found
 from connectors.s3.source.walk import Page
 
@@ -36,7 +37,7 @@ class Store:
 
     def tell(self, metrics: PluginMetrics) -> None:
         """Report the requests and failures since the last call as metrics."""
-        for operation, seconds in self.bucket.measured():
+        for operation, seconds in self.bucket.times.measured():
             metrics.observe("s3_request_seconds", seconds, operation=operation)
         failed, self._failed = self._failed, []
         for kind in failed:

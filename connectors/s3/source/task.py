@@ -9,8 +9,8 @@ from typing import Final, NoReturn
 
 from connect import ConnectError, DataError, RetriableError, SourceBatch, SourceTask
 from connect.kit import RetryBudget
+from connectors.objects.formats.reading import OnBad
 from connectors.s3.bucket import Bucket
-from connectors.s3.formats.reading import OnBad
 from connectors.s3.source import keys
 from connectors.s3.source.actions import Actions
 from connectors.s3.source.body import Ahead

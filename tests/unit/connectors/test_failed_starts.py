@@ -109,7 +109,7 @@ def test_the_s3_sink_ends_its_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     running = []
 
     def fail(task: Any) -> None:
-        running.extend(_threads("s3-writer"))
+        running.extend(_threads("object-writer"))
         raise ConnectError("There is no such time.")
 
     monkeypatch.setattr("connectors.s3.sink.task.S3SinkTask._next_schedule", fail)

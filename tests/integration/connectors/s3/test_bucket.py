@@ -12,8 +12,9 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from connect import ConfigError
 from connect.ports import free_port
+from connectors.objects.store import Failure
 from connectors.s3.bucket import Bucket, BucketOptions
-from connectors.s3.bucket.failures import Failure, failure
+from connectors.s3.bucket.failures import failure
 from tests.servers.s3 import ACCESS_KEY, SECRET_KEY, S3Bucket, S3Proxy, S3Server
 
 
@@ -41,8 +42,9 @@ def test_writes_and_lists_in_the_order_of_bytes_over_several_pages(s3_bucket: S3
     expected = sorted((name for name in names if name.startswith("topics/")), key=str.encode)
     assert [each["Key"] for each in bucket.pages("topics/")] == expected
     assert [each["Key"] for each in bucket.pages("topics/", expected[1])] == expected[2:]
-    assert {operation for operation, seconds in bucket.measured() if seconds > 0} == {"put_object", "list_objects_v2"}
-    assert bucket.measured() == []
+    measured = {operation for operation, seconds in bucket.times.measured() if seconds > 0}
+    assert measured == {"put_object", "list_objects_v2"}
+    assert bucket.times.measured() == []
     bucket.close()
 
 

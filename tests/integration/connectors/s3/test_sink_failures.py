@@ -10,7 +10,7 @@ import pytest
 from connect import ConnectError, RetriableError, TopicPartition
 from connect.ports import free_port
 from connect.testing import SinkRun
-from connectors.s3.sink.task import S3SinkTask
+from connectors.objects.sink.task import ObjectSinkTask
 from tests.integration.connectors.s3.sink_runs import (
     PLACE,
     await_committed,
@@ -308,7 +308,7 @@ def test_memory_is_bounded_over_all_open_files_and_small_ones_wait_on_the_disk(
     }
     with sink_run(s3_bucket, config, batch_rows=500) as run:
         task = run.task
-        assert isinstance(task, S3SinkTask)
+        assert isinstance(task, ObjectSinkTask)
         text = "x" * 1000
         for start in range(0, 40_000, 2000):
             run.put(*({"n": n, "p": n % 40, "text": text} for n in range(start, start + 2000)))
@@ -333,7 +333,7 @@ def test_so_do_the_compressors_of_more_files_than_fit(s3_bucket: S3Bucket, tmp_p
     }
     with sink_run(s3_bucket, config, batch_rows=500) as run:
         task = run.task
-        assert isinstance(task, S3SinkTask)
+        assert isinstance(task, ObjectSinkTask)
         for start in range(0, 6000, 500):
             run.put(*({"n": n, "p": n % 150} for n in range(start, start + 500)))
         await_committed(run, 6000)

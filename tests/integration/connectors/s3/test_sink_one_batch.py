@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from connect.delivery import sink
-from connectors.s3.sink import task as s3_task
+from connectors.objects.sink import task as s3_task
 from spark_sink.connector_sink import progress_files, resources
 from spark_sink.connector_sink.plan import WritePlan
 from spark_sink.connector_sink.progress_files import Done, Span, Tally

@@ -8,7 +8,7 @@ import pytest
 
 from connect import ConnectError
 from connect.testing import SinkRun
-from connectors.s3.sink.task import S3SinkTask
+from connectors.objects.sink.task import ObjectSinkTask
 from tests.integration.connectors.s3.between import Between
 from tests.integration.connectors.s3.sink_runs import PLACE, await_committed, numbers, sink_run
 from tests.servers.s3 import S3Bucket, S3Server
@@ -30,7 +30,7 @@ def test_a_slow_store_stops_consumption_and_memory_does_not_grow(
         slow.takes_per_s = 8 << 20
         with sink_run(s3_bucket, {**config, "store.url": slow.url}, batch_rows=500, timeout=60) as run:
             task = run.task
-            assert isinstance(task, S3SinkTask)
+            assert isinstance(task, ObjectSinkTask)
             for start in range(0, 40_000, 1000):  # 40 MB
                 run.put(*({"n": n, "text": f"{chance.random()}" * 55} for n in range(start, start + 1000)))
                 # A batch is taken whole, and what is being sent is there twice for a moment.

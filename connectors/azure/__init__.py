@@ -1,0 +1,5 @@
+"""Azure Blob Storage: topics to blobs."""
+
+from connectors.azure.connector import AzureBlobSinkConnector
+
+__all__ = ["AzureBlobSinkConnector"]

@@ -1,0 +1,24 @@
+"""GcsSinkConnector: writes topics to the objects of a bucket in Google Cloud Storage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from connectors.gcs.keys import GcsSinkOptions, problems
+from connectors.gcs.task import GcsSinkTask
+from connectors.objects.sink.connector import ObjectSinkConnector
+
+
+class GcsSinkConnector(ObjectSinkConnector):
+    """See `ObjectSinkConnector`."""
+
+    settings = GcsSinkOptions.definition()
+    needs: ClassVar[Mapping[str, str]] = {
+        "google.auth": "connect-runtime[gcs]",
+        "requests": "connect-runtime[gcs]",
+    }
+    task = GcsSinkTask
+
+    def problems(self, parsed: Mapping[str, Any]) -> list[tuple[str, str]]:
+        return problems(parsed)

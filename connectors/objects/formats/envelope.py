@@ -1,0 +1,59 @@
+"""Records with their coordinates: some of key, value, offset, timestamp and headers, as Aiven's sink writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from connect import Schema, SinkBatch, Values, schema
+from connect.data.column import Plain
+from connectors.objects.formats.lines import iso
+
+FIELDS: Final = ("key", "value", "offset", "timestamp", "headers")
+
+
+def enveloped(batch: SinkBatch, values: Values, fields: Sequence[str], *, with_schema: bool) -> Values:
+    """Structs, or dicts without a schema, of these fields of each record.
+
+    Args:
+        batch: the records.
+        values: their values.
+        fields: some of FIELDS.
+        with_schema: whether the format needs schemas.
+    """
+    columns: dict[str, Sequence[Any]] = {
+        "key": batch.keys,
+        "value": values,
+        "offset": batch.offsets,
+        "timestamp": batch.timestamps if with_schema else [_iso(each) for each in batch.timestamps],
+        "headers": [{each.key: text_of(each.value) for each in headers} for headers in batch.headers],
+    }
+    rows = [dict(zip(fields, row, strict=True)) for row in zip(*(columns[field] for field in fields), strict=True)]
+    if not with_schema:
+        return Values(rows)
+    made: dict[tuple[int, int], Schema] = {}
+    schemas: list[Schema | None] = []
+    for key, value in zip(batch.keys.schemas, values.schemas, strict=True):
+        found = made.get((id(key), id(value)))
+        if found is None:
+            kinds = {
+                "key": key or schema.OPTIONAL_STRING,
+                "value": value or schema.OPTIONAL_STRING,
+                "offset": schema.INT64,
+                "timestamp": schema.OPTIONAL_INT64,
+                "headers": Schema.map(schema.STRING, schema.OPTIONAL_STRING),
+            }
+            found = made[id(key), id(value)] = Schema.struct({field: kinds[field] for field in fields})
+        schemas.append(found)
+    return Values(rows, schemas[0] if len(made) == 1 else Plain(schemas))
+
+
+def _iso(milliseconds: int | None) -> str | None:
+    return None if milliseconds is None else iso(milliseconds)
+
+
+def text_of(value: Any) -> str | None:
+    """A key or a header as text."""
+    if value is None:
+        return None
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)

@@ -1,0 +1,1 @@
+"""Topics to objects: what the sinks of all stores have in common."""

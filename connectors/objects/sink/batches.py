@@ -1,0 +1,300 @@
+"""Prepares a batch: encodes every record, with its pattern and its time, before anything is decided or written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from connect import DataError, Schema, SinkBatch, TopicPartition, Values, schema
+from connect.converters.json_values import JsonObjects
+from connect.data.column import Column, Constant, Plain
+from connectors.objects.formats.envelope import enveloped, text_of
+from connectors.objects.formats.format import Encoded, Format, Payload
+from connectors.objects.formats.lines import FieldsCsv
+from connectors.objects.sink.bad_rows import BadRows, find
+from connectors.objects.sink.compatibility import Compatibility
+from connectors.objects.sink.object_names import Folders
+from connectors.objects.sink.plan import SinkPlan
+from connectors.objects.sink.rotation import Part, Rows
+
+#: Stands for the schema of records without a value, of which only keys and headers are written.
+TOMBSTONE: Final = "tombstone"
+_HEADERS: Final = Schema.struct(
+    {"headers": Schema.array(Schema.struct({"key": schema.STRING, "value": schema.OPTIONAL_STRING}))}
+)
+
+
+class Batches:
+    """Prepares batches by the keys of a connector."""
+
+    def __init__(self, options: SinkPlan) -> None:
+        self._options = options
+        self._formats: list[tuple[str, Format]] = [("", options.format)]
+        if options.keys_format is not None:
+            self._formats.append((".keys", options.keys_format))
+        if options.headers_format is not None:
+            self._formats.append((".headers", options.headers_format))
+        policy = options.evolution if options.format.by_schema else None
+        self._compatibility = None if policy is None else Compatibility(policy)
+        self._tuples: dict[tuple[int, ...], tuple[Any, ...]] = {}
+
+    @property
+    def by_schema(self) -> bool:
+        """Whether a file takes records of only one schema."""
+        return any(form.by_schema for _, form in self._formats)
+
+    def adopt(self, file: tuple[Any, ...] | None, record: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The schemas that a file needs for a record: the file's own, if the record fits them.
+
+        Raises:
+            DataError: there are none.
+        """
+        if file is None or self._compatibility is None or file is record or TOMBSTONE in (file[0], record[0]):
+            return record
+        value = self._compatibility.adopt(file[0], record[0])
+        return file if value is file[0] and file[1:] == record[1:] else (value, *record[1:])
+
+    def nulls(self, batch: SinkBatch) -> list[int]:
+        """The rows without a value."""
+        if batch.values.struct_columns is not None or isinstance(batch.values, JsonObjects):
+            return []
+        return [row for row, value in enumerate(batch.values) if value is None]
+
+    def prepare(self, batch: SinkBatch) -> Prepared:
+        """Prepare a batch.
+
+        Raises:
+            BadRows: for records that cannot be written.
+        """
+        options = self._options
+        nulls = [] if options.fields and options.fields != ("value",) else self.nulls(batch)
+        if nulls and options.nulls != "write":
+            missing = DataError("the record has no value. Set behavior.on.null.values=ignore to skip such records.")
+            raise BadRows(dict.fromkeys(nulls, missing))
+        times = options.extract(batch) if options.extract is not None else None
+        encoded = [self._encode(batch, kind, form, nulls) for kind, form in self._formats]
+        return Prepared(self, options, batch, times, encoded, nulls)
+
+    def formats(self, schemas: tuple[Any, ...]) -> list[tuple[int, str, Format, Any]]:
+        """The files for these schemas: which of `Prepared`'s columns, extension, format, schema.
+
+        Files of keys and headers come first: they exist when the file itself becomes visible.
+        """
+        found = [
+            (number, kind + form.extension, form, schemas[number]) for number, (kind, form) in enumerate(self._formats)
+        ]
+        return [*found[1:], *([] if schemas[0] is TOMBSTONE else found[:1])]
+
+    def project(self, batch: SinkBatch, rows: Sequence[int], target: Schema) -> Payload:
+        """Rows whose values have another schema than their file."""
+        assert self._compatibility is not None
+        part = batch.take(list(rows))
+        values = self._compatibility.project(part.values, target)
+        return self._options.format.encode(part, values).pick(range(len(rows)))
+
+    def schemas(self, columns: Sequence[Column[Any]], nulls: Sequence[int]) -> Column[Any]:
+        """The schemas of each row, as one column of tuples."""
+        if all(column.constant for column in columns) and not nulls:
+            return Constant(self._tuple([column[0] for column in columns]), len(columns[0]))
+        rows = [self._tuple(row) for row in zip(*columns, strict=True)]
+        return Plain(rows)
+
+    def _tuple(self, parts: Sequence[Any]) -> tuple[Any, ...]:
+        """The same object for the same schemas."""
+        key = tuple(map(id, parts))
+        found = self._tuples.get(key)
+        if found is None or any(one is not other for one, other in zip(found, parts, strict=True)):
+            if len(self._tuples) > 1000:
+                self._tuples.clear()
+            found = self._tuples[key] = tuple(parts)
+        return found
+
+    def _encode(self, batch: SinkBatch, kind: str, form: Format, nulls: Sequence[int]) -> Encoded:
+        """Encode one of the columns; on failure find the bad rows."""
+        if kind == "" and nulls:
+            there = [row for row in range(len(batch)) if row not in set(nulls)]
+            return _Some(self._encode(batch.take(there), kind, form, ()), there, len(batch)) if there else _None(batch)
+        try:
+            return form.encode(batch, self._values(batch, kind))
+        except DataError:
+
+            def encode(rows: Sequence[int]) -> None:
+                part = batch.take(list(rows))
+                form.encode(part, self._values(part, kind))
+
+            bad = find(range(len(batch)), encode)
+            if not bad:
+                raise
+            raise BadRows(bad) from None
+
+    def _values(self, batch: SinkBatch, kind: str) -> Values:
+        options = self._options
+        if kind == ".keys":
+            return batch.keys
+        if kind == ".headers":
+            return Values(
+                [{"headers": [{"key": h.key, "value": text_of(h.value)} for h in row]} for row in batch.headers],
+                _HEADERS,
+            )
+        if options.fields is None or isinstance(options.format, FieldsCsv):
+            return batch.values
+        if len(options.fields) == 1 and not options.enveloped:
+            field = options.fields[0]
+            if field in ("key", "value"):
+                return batch.keys if field == "key" else batch.values
+        return enveloped(batch, batch.values, options.fields, with_schema=options.format.by_schema)
+
+
+class Prepared:
+    """A batch with its columns for files."""
+
+    def __init__(
+        self,
+        batches: Batches,
+        options: SinkPlan,
+        batch: SinkBatch,
+        times: Sequence[int] | None,
+        encoded: Sequence[Encoded],
+        nulls: Sequence[int],
+    ) -> None:
+        self._batches = batches
+        self._batch = batch
+        self._times = times
+        self._encoded = encoded
+        self._patterns = _with_tombstones(options, batch, options.names.of(batch, times), nulls)
+        self._schemas = batches.schemas([each.schemas for each in encoded], nulls)
+        self._sizes = _sizes(batch) if options.rules.file_bytes else None
+
+    def by_partition(self) -> list[tuple[TopicPartition, Sequence[int]]]:
+        """The rows by the partition that they were consumed from."""
+        batch = self._batch
+        if batch.original_topics.constant and batch.original_partitions.constant:
+            return [(TopicPartition(batch.original_topics[0], batch.original_partitions[0]), range(len(batch)))]
+        found: dict[tuple[str, int], list[int]] = {}
+        for row, pattern in enumerate(zip(batch.original_topics, batch.original_partitions, strict=True)):
+            rows = found.get(pattern)
+            if rows is None:
+                found[pattern] = [row]
+            else:
+                rows.append(row)
+        return [(TopicPartition(*pattern), _range(rows)) for pattern, rows in found.items()]
+
+    def offset(self, row: int) -> int:
+        """The offset of a row."""
+        return self._batch.offsets[row]
+
+    def first_in(self, pattern: str, rows: Sequence[int], behind: int) -> int | None:
+        """The first offset after `behind` among the rows of a pattern."""
+        patterns, offsets = self._patterns, self._batch.offsets
+        return next((offsets[row] for row in rows if offsets[row] > behind and patterns[row] == pattern), None)
+
+    def patterns(self, rows: Sequence[int]) -> set[str]:
+        """The patterns of rows."""
+        patterns = self._patterns
+        return {patterns[rows[0]]} if patterns.constant else {patterns[row] for row in rows}
+
+    def beyond(self, rows: Sequence[int], behind: Mapping[str, int]) -> Sequence[int]:
+        """The rows that no other object holds already.
+
+        Args:
+            rows: of one partition.
+            behind: patterns, and the last offsets in existing objects.
+        """
+        patterns, offsets = self._patterns, self._batch.offsets
+        return [row for row in rows if offsets[row] > behind.get(patterns[row], -1)]
+
+    def rows(self, rows: Sequence[int]) -> Rows:
+        """What rotation needs to know about them."""
+        return Rows(rows, self._batch.offsets, self._patterns, self._schemas, self._times, self._sizes)
+
+    def formats(self, part: Part) -> list[tuple[int, str, Format, Any]]:
+        """See `Batches.formats`."""
+        return self._batches.formats(part.schema)
+
+    def payloads(self, part: Part, rows: Sequence[int]) -> list[list[Payload]]:
+        """The rows for each file of a part, in the order of `formats`; a file may get several payloads.
+
+        Raises:
+            BadRows: for records that do not fit the schema of their file.
+        """
+        return [
+            self._values(part.schema[0], rows) if number == 0 else [self._encoded[number].pick(rows)]
+            for number, _, _, _ in self.formats(part)
+        ]
+
+    def _values(self, target: Any, rows: Sequence[int]) -> list[Payload]:
+        schemas = self._schemas
+        if schemas.constant:
+            alike = [schemas[0][0] is target or schemas[0][0] == target] * len(rows)
+        else:
+            alike = [schemas[row][0] is target or schemas[row][0] == target for row in rows]
+        found = []
+        for same, run in _runs(rows, alike):
+            if same or not self._batches.by_schema:
+                found.append(self._encoded[0].pick(run))
+                continue
+            try:
+                found.append(self._batches.project(self._batch, run, target))
+            except DataError:
+                raise BadRows(find(run, lambda some: self._batches.project(self._batch, some, target))) from None
+        return found
+
+
+def _runs(rows: Sequence[int], alike: Sequence[bool]) -> list[tuple[bool, Sequence[int]]]:
+    if all(alike):
+        return [(True, rows)]
+    found: list[tuple[bool, list[int]]] = []
+    for row, same in zip(rows, alike, strict=True):
+        if found and found[-1][0] == same:
+            found[-1][1].append(row)
+        else:
+            found.append((same, [row]))
+    return list(found)
+
+
+def _range(rows: list[int]) -> Sequence[int]:
+    return range(rows[0], rows[-1] + 1) if rows[-1] - rows[0] == len(rows) - 1 else rows
+
+
+def _with_tombstones(options: SinkPlan, batch: SinkBatch, patterns: Column[str], nulls: Sequence[int]) -> Column[str]:
+    if not nulls:
+        return patterns
+    assert isinstance(options.names, Folders)
+    found = patterns.to_list().copy()
+    for row, pattern in zip(nulls, options.names.in_folder(batch.take(list(nulls)), options.tombstones), strict=True):
+        found[row] = pattern
+    return Plain(found)
+
+
+def _sizes(batch: SinkBatch) -> list[int]:
+    """How many bytes of key and value each record has in Kafka."""
+    raw = batch.consumed
+    values, keys = raw.values.to_list(), raw.keys.to_list()
+    return [_length(values[row]) + _length(keys[row]) for row in batch.rows]
+
+
+def _length(data: Any) -> int:
+    return len(data) if isinstance(data, bytes | str) else 0
+
+
+class _Some(Encoded):
+    """Some rows of a batch; the others have no value."""
+
+    def __init__(self, encoded: Encoded, rows: Sequence[int], length: int) -> None:
+        self._encoded = encoded
+        self._index = {row: index for index, row in enumerate(rows)}
+        schemas = encoded.schemas
+        self.schemas = Plain([schemas[self._index[row]] if row in self._index else TOMBSTONE for row in range(length)])
+
+    def pick(self, rows: Sequence[int]) -> Payload:
+        return self._encoded.pick([self._index[row] for row in rows])
+
+
+class _None(Encoded):
+    """No row has a value."""
+
+    def __init__(self, batch: SinkBatch) -> None:
+        self.schemas = Constant(TOMBSTONE, len(batch))
+
+    def pick(self, rows: Sequence[int]) -> Payload:
+        raise AssertionError("of these only keys and headers are written")

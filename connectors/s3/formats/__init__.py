@@ -1,5 +1,0 @@
-"""How records are written to objects and read from them. `format.py` says what a format is."""
-
-from connectors.s3.formats.format import Encoded, Format, Payload, Writer
-
-__all__ = ["Encoded", "Format", "Payload", "Writer"]

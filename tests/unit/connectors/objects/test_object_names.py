@@ -1,0 +1,38 @@
+"""The names of objects by Aiven's templates."""
+
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from connect import SinkBatch, SinkRecord
+from connectors.objects.sink.object_names import Templates
+
+
+def places(template: str, *records: SinkRecord, prefix: str = "", zone: str = "UTC") -> list[str]:
+    named = Templates(template, prefix, ZoneInfo(zone), now=False)
+    found = named.of(SinkBatch.of(records), None)
+    return [named.key(place, record.offset) for place, record in zip(found, records, strict=True)]
+
+
+def record(offset: int, key: Any = None, timestamp: int = 0) -> SinkRecord:
+    return SinkRecord("orders", {}, None, key, None, 3, offset, timestamp)
+
+
+def test_topic_partition_and_offset() -> None:
+    assert places("{{topic}}-{{partition}}-{{start_offset}}.gz", record(5), prefix="in/") == ["in/orders-3-5.gz"]
+    padded = "{{topic}}/{{ partition:padding=true }}-{{start_offset:padding=true}}"
+    assert places(padded, record(5)) == ["orders/0000000003-00000000000000000005"]
+
+
+def test_timestamps_and_keys() -> None:
+    day = "{{timestamp:unit=yyyy}}/{{timestamp:unit=MM}}/{{timestamp:unit=dd}}/{{timestamp:unit=HH}}"
+    name = f"{day}/{{{{topic}}}}-{{{{partition}}}}-{{{{start_offset}}}}"
+    assert places(name, record(5, timestamp=1000), zone="Europe/Zurich") == ["1970/01/01/01/orders-3-5"]
+    assert places("x-{{key}}", record(5, "a"), record(6), record(7, b"b")) == ["x-a", "x-null", "x-b"]
+
+
+def test_whose_objects_they_are_can_be_told() -> None:
+    named = Templates("{{topic}}-{{partition:padding=true}}-{{start_offset}}.gz", "in/", ZoneInfo("UTC"), now=False)
+    assert named.folder("orders") == "in/orders-"
+    assert named.belongs("in/orders-0000000003-17.gz", "orders", 3)
+    assert not named.belongs("in/orders-0000000013-17.gz", "orders", 3)
+    assert not named.belongs("in/other-0000000003-17.gz", "orders", 3)
