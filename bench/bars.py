@@ -107,6 +107,8 @@ def _connectors() -> Iterator[Bar]:
 def _spark() -> Iterator[Bar]:
     yield _ratio("spark", "delta", "cpu_us", "raw", "<=", 0.6, "the engine beside the same written by hand")
     yield _ratio("spark", "delta", "rate", "raw", ">=", 1.3, "the engine beside the same written by hand")
+    yield _ratio("merges", "merge", "cpu_us", "kafka", "<=", 0.8, "a merge beside one written by hand")
+    yield _ratio("merges", "merge", "rate", "kafka", ">=", 1.25, "a merge beside one written by hand")
     same = "connector/worker/ratio/spark"
     yield Bar("spark", f"{same}/cpu_us/median", "<=", 0.4, "a machine that is enough needs no Spark")
     yield Bar("spark", f"{same}/rate/median", ">=", 1.3, "a machine that is enough needs no Spark")

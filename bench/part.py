@@ -99,6 +99,7 @@ PARTS = (
     Part("soak", "bench.s3_soak", 6, 0.5),
     Part("mirror", "bench.mirror", 8, 2),
     Part("spark", "bench.spark", 14, 3),
+    Part("merges", "bench.merges", 4, 2),
     Part("exactly_once", "bench.exactly_once", 6, 1),
     Part("latency", "bench.latency", 10, 3),
     Part("rest", "bench.rest_latency", 3, 1.5),

@@ -19,8 +19,10 @@ FORMATS: Final = (DELTA, PARQUET, ICEBERG, JSON, CONSOLE)
 TOPIC: Final = "${topic}"
 FIELD: Final = "${field}"
 
-#: Prefixes of keys that are handed on without them: properties of the table, options of the storage (engine=worker).
+#: Prefixes of keys that are handed on without them: properties of the table, expressions of its
+#: generated columns, options of the storage (engine=worker).
 TABLE_PROPERTY: Final = "table.property."
+GENERATED: Final = "generated.column."
 STORAGE: Final = "storage."
 
 _TABLE: Final = "Table"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -23,6 +24,8 @@ METADATA: Final[Mapping[str, tuple[str, str]]] = {
 
 _WRITING, _COLUMNS = "Writing", "Columns"
 
+_COLUMN: Final = re.compile(r"(?:`(?P<quoted>(?:[^`]|``)+)`|(?P<name>\w+))\s+(?P<type>[A-Za-z][\w\s(),<>:`]*)")
+
 
 def _metadata(value: list[str]) -> tuple[tuple[str, str], ...]:
     columns = []
@@ -34,6 +37,39 @@ def _metadata(value: list[str]) -> tuple[tuple[str, str], ...]:
     if len({column.lower() for _, column in columns}) < len(columns):
         raise ValueError("names a column twice.")
     return tuple(columns)
+
+
+def hinted(written: str) -> tuple[tuple[str, str], ...]:
+    """Columns and their types in SQL, as ``amount decimal(18,2), day date`` has them.
+
+    Raises:
+        ValueError: it is not such a list, or names a column twice.
+    """
+    found: list[tuple[str, str]] = []
+    for part in filter(None, map(str.strip, _split(written))):
+        match = _COLUMN.fullmatch(part)
+        if match is None:
+            raise ValueError(f'"{part}" is not a column and its type. Write amount decimal(18,2), day date.')
+        found.append(((match["quoted"] or match["name"]).replace("``", "`"), match["type"]))
+    if len({name.lower() for name, _ in found}) < len(found):
+        raise ValueError("names a column twice.")
+    return tuple(found)
+
+
+def _split(written: str) -> list[str]:
+    """The parts between commas that are in no brackets."""
+    parts, depth = [""], 0
+    for char in written:
+        depth += (char in "(<") - (char in ")>")
+        if char == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += char
+    return parts
+
+
+def _hinted(_: str, value: str) -> None:
+    hinted(value)
 
 
 class RowOptions(settings.Options):
@@ -93,4 +129,24 @@ class RowOptions(settings.Options):
         convert=_metadata,
         doc="Further columns beside the value's fields: topic, partition, offset, timestamp (of the record, where it "
         "was consumed), key. Named _topic and so on, or as said: offset:kafka_offset.",
+    )
+    hints = settings.String(
+        "schema.hints",
+        default="",
+        group="Schema",
+        width="LONG",
+        validator=_hinted,
+        convert=hinted,
+        doc="With engine=spark: the types of columns, in SQL: amount decimal(18,2), day date. What records have under "
+        "these names is cast to them (SQL's try_cast), whatever it is; a value of which nothing can be made does not "
+        "fit the table.",
+    )
+    rescued = settings.String(
+        "rescued.data.column",
+        default=None,
+        group="Schema",
+        convert=lambda written: written or None,
+        doc="With engine=spark: a column that keeps, as a text of JSON, what of a record does not fit the table: "
+        "values of other types, and fields that may not be added. The record is written with null in their place. "
+        "Without it such a record does not fit, and schema.evolution.on.mismatch decides.",
     )

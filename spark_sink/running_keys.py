@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import Final
+import json
+from typing import Any, Final
 
 from connect import settings
 from connect.data.times import timestamp_ms
@@ -28,6 +29,26 @@ def _moment(name: str, value: str) -> None:
         raise ValueError(
             f'"{value}" is not a time. Write 2026-01-02T03:04:05Z, a day, or milliseconds since 1970.'
         ) from None
+
+
+def check_places(_: str, value: Any) -> None:
+    """A validator: earliest, latest, or JSON with an offset for each partition."""
+    if value in {"earliest", "latest"}:
+        return
+    try:
+        for partitions in json.loads(value).values():
+            for partition, offset in partitions.items():
+                int(partition), int(offset)
+    except (ValueError, AttributeError, TypeError):
+        raise ValueError(
+            'is not a place. Write earliest, latest, or an offset for each partition: {"orders": {"0": 42, "1": -2}}, '
+            "-2 for the first and -1 for the end."
+        ) from None
+
+
+def _places(name: str, value: str) -> None:
+    if value:
+        check_places(name, value)
 
 
 class RunningOptions(settings.Options):
@@ -76,6 +97,36 @@ class RunningOptions(settings.Options):
         doc="Where the connector begins in partitions of which it has no offsets: at the first record of this time or "
         "later, else at the end. 2026-01-02T03:04:05Z, a day, or milliseconds since 1970. By default as "
         "consumer.override.auto.offset.reset says.",
+    )
+    starting_offsets = settings.String(
+        "starting.offsets",
+        default="",
+        importance="LOW",
+        group=_RUNNING,
+        width="LONG",
+        validator=_places,
+        doc="With engine=spark, in place of starting.timestamp: earliest, latest, or JSON with an offset for each "
+        'partition: {"orders": {"0": 42}}; others begin with their first record.',
+    )
+    ending_ms = settings.String(
+        "ending.timestamp",
+        default=None,
+        importance="LOW",
+        group=_RUNNING,
+        validator=_moment,
+        convert=lambda written: milliseconds(written) if written else None,
+        doc="With trigger=available_now: where the connector ends, before the first record of this time or later. For "
+        "a backfill beside the connector that goes on.",
+    )
+    ending_offsets = settings.String(
+        "ending.offsets",
+        default="",
+        importance="LOW",
+        group=_RUNNING,
+        width="LONG",
+        validator=_places,
+        doc="The same by offsets: JSON with the offset after the last one of each partition; others end where they end "
+        "at the start.",
     )
     checkpoint_location = settings.String(
         "checkpoint.location",

@@ -11,7 +11,7 @@ from typing import Final
 from connect import settings
 from connect.data import evolution_policy
 from spark_sink.hook_keys import HookOptions
-from spark_sink.layout_keys import CONSOLE, STORAGE, TABLE_PROPERTY, LayoutOptions, check_table, is_path
+from spark_sink.layout_keys import CONSOLE, GENERATED, STORAGE, TABLE_PROPERTY, LayoutOptions, check_table, is_path
 from spark_sink.maintenance_keys import MaintenanceOptions
 from spark_sink.merge_keys import NONE, Ends, MergeOptions
 from spark_sink.others_keys import ALIASES, WITHOUT_EFFECT
@@ -67,6 +67,7 @@ class TableOptions(TableKeys):
         properties: of a table that is created.
         sequence: the columns that say which record of a key is newer.
         key_in_value: whether the key consists of fields of the value. Of change events the key is made before that.
+        generated: expressions in SQL of columns of a table that is created, by their names.
         storage: options of the table's storage, for engine=worker.
         policy: how tables may be changed.
     """
@@ -75,6 +76,7 @@ class TableOptions(TableKeys):
         super().__init__(config)
         self.table = (self.written_table or "").rstrip("/")
         self.properties = config.prefixed(TABLE_PROPERTY)
+        self.generated = config.prefixed(GENERATED)
         self.storage = config.prefixed(STORAGE)
         self.policy = evolution_policy.EvolutionPolicy.of(config)
         is_cdc = self.cdc_format != NONE

@@ -33,6 +33,7 @@ class EngineProgress:
         topics: that were read or written.
         busy: whether something is being written at this moment; a paused task reports the pause when nothing is.
         failing: why nothing moves although the engine tries, one line; empty when all is well.
+        page: the address of a page about its work, Spark's for example; empty for none. The status shows it.
     """
 
     read: int = 0
@@ -42,6 +43,7 @@ class EngineProgress:
     topics: frozenset[str] = frozenset()
     busy: bool = False
     failing: str = ""
+    page: str = ""
 
 
 class EngineTaskContext(Protocol):

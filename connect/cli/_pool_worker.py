@@ -155,8 +155,6 @@ def _log_ours(worker_id: str, states: StateLog, status: Status) -> None:
 
 def _herder(worker: WorkerFile, raw: dict[str, str], client: PeerClient, refused: threading.Event) -> WorkerHerder:
     config = worker.config
-    address = advertised(raw)
-    host = f"[{address.host}]" if ":" in address.host else address.host
 
     def gone(error: ConnectError) -> None:
         log.error("%s", error)
@@ -168,7 +166,7 @@ def _herder(worker: WorkerFile, raw: dict[str, str], client: PeerClient, refused
     configs = TopicConfigLog(config["config.storage.topic"], raw, shape, leader)
     offsets = TopicOffsetStore(config["offset.storage.topic"], raw, topic_shape(raw, config, "offset.storage."))
     statuses = TopicStatusStore(config["status.storage.topic"], raw, topic_shape(raw, config, "status.storage."))
-    member = GroupMember(raw, config, f"{address.scheme}://{host}:{address.port}/", configs, client, gone)
+    member = GroupMember(raw, config, f"{advertised(raw)}/", configs, client, gone)
     return WorkerHerder(
         Worker(raw, config, worker.resolver, offsets, statuses, member), configs, member, _recorder(raw, config, shape)
     )

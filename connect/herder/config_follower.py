@@ -145,7 +145,7 @@ def plan_restart(state: ConnectorState, *, include_tasks: bool, only_failed: boo
         state.name,
         replace(state.connector, state=State.RESTARTING, restart=None) if connector else state.connector,
         [
-            replace(task, state=State.RESTARTING, restart=None, stalled=None, waiting=None)
+            replace(task, state=State.RESTARTING, restart=None, stalled=None, waiting=None, page=None)
             if task.task in tasks
             else task
             for task in state.tasks

@@ -24,7 +24,12 @@ class Listener:
     port: int
 
     def __str__(self) -> str:
-        return f"{self.scheme}://{_in_url(self.host)}:{self.port}"
+        return f"{self.scheme}://{self.address}"
+
+    @property
+    def address(self) -> str:
+        """Host and port, as in a URL: an IPv6 address has brackets. Kafka Connect names its workers so."""
+        return f"{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
 
 
 def parse_listeners(urls: Sequence[str]) -> list[Listener]:
@@ -46,15 +51,11 @@ def advertised(raw: Mapping[str, str]) -> Listener:
     listeners = parse_listeners((raw.get("listeners") or "http://:8083").split(","))
     scheme = (raw.get("rest.advertised.listener") or "").strip().lower()
     chosen = next((one for one in listeners if one.scheme == scheme), listeners[0])
-    host = (raw.get("rest.advertised.host.name") or chosen.host).strip()
+    host = (raw.get("rest.advertised.host.name") or chosen.host).strip().strip("[]")
     if host in {"", "0.0.0.0", "::"}:  # noqa: S104 - is told from others here, not listened on
         host = socket.gethostname()
     port = (raw.get("rest.advertised.port") or "").strip()
     return Listener(chosen.scheme, host, int(port) if port else chosen.port)
-
-
-def _in_url(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,7 @@ class RunningTask:
         moving: why it is being ended to start again in a process of its own; empty otherwise.
         state: the last published one.
         stalled: why it moves nothing although there is work, else None.
+        page: the address of a page about its work, else None.
         waiter: waits while the task does.
         starting: the span of its start, until it reports that it runs.
         figures: its measurements.
@@ -58,6 +59,7 @@ class RunningTask:
     moving: str = ""
     state: State | None = None
     stalled: str | None = None
+    page: str | None = None
     waiter: Waiter = field(init=False)
     starting: OpenSpan | None = None
     cpu: CpuShare = field(default_factory=CpuShare)

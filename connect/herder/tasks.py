@@ -15,6 +15,7 @@ from connect.group import TaskId
 from connect.herder.abandoned import AbandonedMembers
 from connect.herder.background import Background, Ending
 from connect.herder.last_hour import TaskTotals
+from connect.herder.lineage import Lineage
 from connect.herder.measures import Measures
 from connect.herder.offset_stores import OffsetStores
 from connect.herder.running_task import RunningTask
@@ -35,6 +36,8 @@ log = logging.getLogger("connect.herder")
 TaskFailed = Callable[[str, int, ErrorKind, Callable[[RestartNote | None], None]], None]
 
 _AT_ONCE = 4
+#: How long the end of a worker waits until lineage is told of the ends of its tasks.
+_LAST_EVENTS_S = 2.0
 #: How long whoever stops a task waits for the end of the transaction that it left open.
 _ABORT_S = 2.0
 
@@ -84,6 +87,7 @@ class Tasks:
         self._answers = TaskAnswers(stores)
         self._abandoned = AbandonedMembers(remove_member)
         self._tidying = Background("tidying", _AT_ONCE)
+        self._lineage = Lineage()
 
     def listen(self, failed: TaskFailed, may_begin: MayBegin) -> None:
         """Set the listeners; call it before the first task.
@@ -208,6 +212,7 @@ class Tasks:
         self._answers.close(ending)
         self._abandoned.close(ending.left())
         self._tidying.close(ending.left())
+        self._lineage.close(min(ending.left(), _LAST_EVENTS_S))
 
     # The supervisor's listener: its thread, nothing here may block.
 
@@ -224,6 +229,8 @@ class Tasks:
                             running.starting.end()
                     running.figures.entered("paused" if paused else "running")
                 self._put(task, State.PAUSED if paused else State.RUNNING)
+                if isinstance(message, messages.Running):
+                    self._lineage.running(task.spec, message.datasets)
             case messages.Progress():
                 running = self._find(task)
                 if running is not None:
@@ -244,13 +251,20 @@ class Tasks:
                 self._stalls(task, trace)
             case messages.Waiting():
                 self._waits(task, message)
+            case messages.Page(url):
+                if (running := self._find(task)) is not None:
+                    running.page = url or None
+                    if running.state is State.RUNNING:
+                        self._put(task, State.RUNNING, stalled=running.stalled)
             case messages.UsedTopics(topics):
                 self._topics.add(task.spec.connector, task.spec.task, topics)
+                self._lineage.uses(task.spec, topics)
             case messages.AskOffsets() | messages.AskOffsetKeys() | messages.AskToBegin() | messages.StoreOffsets():
                 self._answers.take(task, message)
 
     def task_ended(self, task: TaskProcess, error: str | None, trace: str | None) -> None:
         running = self._find(task)
+        self._lineage.ended(task.spec, error)
         if running is not None:
             running.waiter.leaves()
             if running.starting is not None:  # or it has never run
@@ -372,6 +386,7 @@ class Tasks:
             restart,
             stalled,
             waiting,
+            running.page if running is not None and running.process is task and state is State.RUNNING else None,
         )
         # That a task ended here must not hide that it runs elsewhere by now.
         (self._statuses.put_safe if state is State.UNASSIGNED else self._statuses.put)(status)

@@ -68,8 +68,7 @@ class Worker:
         self.resolver = resolver
         self.offsets = offsets
         self.stores = OffsetStores(self.raw, config, offsets)
-        address = advertised(raw)
-        self.id = f"{address.host}:{address.port}"
+        self.id = advertised(raw).address
         self.statuses = statuses
         self.topics = ActiveTopics(config, self.statuses)
         self.measures = Measures(config)

@@ -13,6 +13,7 @@ from connect.settings.definition import Definition, define
 from connect.settings.error_keys import PUT_TOLERANCE, RETRY_TOPICS
 from connect.settings.isolation_keys import CONNECTOR_ISOLATION
 from connect.settings.java_regex import java_regex
+from connect.settings.lineage_keys import CONNECTOR_LINEAGE
 from connect.settings.raw import comma_separated
 from connect.settings.recovery_keys import CONNECTOR_RECOVERY
 from connect.settings.setting import Boolean, Class, Int, List, Listed, Long, Setting, Short, String
@@ -223,6 +224,7 @@ COMMON: Final = (
     | ERRORS
     | CONNECTOR_RECOVERY
     | CONNECTOR_ISOLATION
+    | CONNECTOR_LINEAGE
 )
 
 

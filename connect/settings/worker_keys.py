@@ -12,6 +12,7 @@ from typing import Final
 from connect.settings.definition import define
 from connect.settings.distributed_keys import CLIENT, DISTRIBUTED_ONLY
 from connect.settings.isolation_keys import IsolationOptions, JavaProcessOptions
+from connect.settings.lineage_keys import LineageOptions
 from connect.settings.metrics_keys import MetricsOptions, PrometheusOptions
 from connect.settings.opentelemetry_keys import OpenTelemetryOptions
 from connect.settings.options import Options
@@ -273,6 +274,7 @@ COMMON: Final = (
     | RecoveryOptions.definition()
     | IsolationOptions.definition()
     | JavaProcessOptions.definition()
+    | LineageOptions.definition()
 )
 
 STANDALONE_ONLY: Final = define(

@@ -84,6 +84,7 @@ class TaskStatus:
         task: its number.
         stalled: why it moves nothing although it is RUNNING and there is work, else None.
         waiting: what it waits for, such as a database or brokers that do not answer, else None.
+        page: the address of a page about its work, such as Spark's, else None.
     """
 
     connector: str
@@ -96,6 +97,7 @@ class TaskStatus:
     restart: RestartNote | None = None
     stalled: str | None = None
     waiting: WaitNote | None = None
+    page: str | None = None
 
 
 Status = ConnectorStatus | TaskStatus

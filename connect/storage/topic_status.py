@@ -6,7 +6,7 @@ hide a newer one: before a worker writes a state that ends something (a task tha
 What this worker writes is visible to it at once, and is read back from the topic later. Older records in the topic must
 not hide it meanwhile, so records of a key are skipped up to the offset of this worker's last write.
 
-Besides Java's fields a state may have three more, which Java's workers ignore: `stalled`, `waiting` and `restart`.
+Besides Java's fields a state may have four more, which Java's workers ignore: `stalled`, `waiting`, `page`, `restart`.
 """
 
 from __future__ import annotations
@@ -183,7 +183,8 @@ class TopicStatusStore(MemoryStatusStore):
                 self._removed(connector, int(number))
             else:
                 stalled, waiting = content.get("stalled"), _wait(content.get("waiting"))
-                self._apply_status(TaskStatus(connector, int(number), *_fields(content), stalled, waiting))
+                page = content.get("page")
+                self._apply_status(TaskStatus(connector, int(number), *_fields(content), stalled, waiting, page))
         elif name.startswith(_CONNECTOR):
             connector = name.removeprefix(_CONNECTOR)
             if content is None:
@@ -260,6 +261,8 @@ def _value(status: Status) -> bytes:
             fields["stalled"] = status.stalled
         if (wait := status.waiting) is not None:
             fields["waiting"] = {"since": wait.since_ms, "why": wait.why}
+        if status.page is not None:
+            fields["page"] = status.page
     if (note := status.restart) is not None:
         fields["restart"] = {"kind": note.kind, "restarts": note.restarts, "at": note.at_ms, "why": note.why}
     return to_json(fields).encode()

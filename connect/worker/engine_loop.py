@@ -18,7 +18,7 @@ from connect.data.column import Plain
 from connect.plugins.lifetime import Lifetime
 from connect.worker.control import Control
 from connect.worker.loop import Loop
-from connect.worker.messages import TaskSpec
+from connect.worker.messages import Page, TaskSpec
 from connect.worker.progress import ProgressReport
 
 __connect_loop__ = True  # see `connect.worker.watchdog.LOOP`
@@ -117,6 +117,8 @@ class EngineLoop(Loop):
         report.read, report.records, report.errors = progress.read, progress.written, progress.errors
         if progress.topics != before.topics:
             report.used(Plain(sorted(progress.topics)))
+        if progress.page != before.page:
+            self._control.send(Page(progress.page))
         if not progress.failing:
             self._failing = None
             self._waiter.goes_on()

@@ -157,10 +157,13 @@ class Running(Message, frozen=True):
     Attributes:
         paused: whether it is.
         version: of its connector's class as loaded: its file may have changed since the worker started.
+        datasets: namespace and name of what it reads or writes besides topics, see `Connector.datasets`; only where
+            lineage is reported.
     """
 
     paused: bool = False
     version: str | None = None
+    datasets: list[tuple[str, str]] = []
 
 
 class Paused(Message, frozen=True):
@@ -272,6 +275,12 @@ class Waiting(Message, frozen=True):
     since: float = 0.0
     why: str = ""
     what: str = ""
+
+
+class Page(Message, frozen=True):
+    """The address of a page about the task's work, or "" for none any more."""
+
+    url: str
 
 
 class Alive(Message, frozen=True):
@@ -476,6 +485,7 @@ AnyMessage = (
     | Spans
     | Stalled
     | Waiting
+    | Page
     | Alive
     | UsedTopics
     | Trying

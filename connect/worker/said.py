@@ -26,6 +26,7 @@ _LABEL_SIZE = 1_000
 TAPPED_SIZE: Final = 1 << 20
 #: Characters of what stands in one line, and of a topic's name.
 _LINE = 1_000
+_DATASETS = 1_000
 _TOPIC = 249
 # What Prometheus takes: one other name, and it takes nothing of the page.
 _NAME = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]{,199}")
@@ -74,10 +75,13 @@ class Said:
                 return messages.Failed(cut(summary), cut(trace), kind)
             case messages.Stalled(trace):
                 return messages.Stalled(cut(trace))
-            case messages.Running(paused, version):
-                return messages.Running(paused, None if version is None else cut(version, _LINE))
+            case messages.Running(paused, version, datasets):
+                named = [(cut(namespace, _LINE), cut(name, _LINE)) for namespace, name in datasets[:_DATASETS]]
+                return messages.Running(paused, None if version is None else cut(version, _LINE), named)
             case messages.Waiting(since, why, what):
                 return messages.Waiting(since, cut(why), cut(what, _LINE)) if 0 <= since < _NO_TIME else None
+            case messages.Page(url):
+                return message if not url or (len(url) <= _LINE and url.startswith(("http://", "https://"))) else None
             case messages.Tapped(question, record, error):
                 return messages.Tapped(question, record, cut(error, _LINE)) if len(record) <= TAPPED_SIZE else None
             case messages.Alive(cpu):

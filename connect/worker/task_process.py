@@ -35,6 +35,7 @@ from connect.pipeline.put_halving import halves_puts
 from connect.plugins import Plugins
 from connect.plugins.engines import chosen_engine, load_engine
 from connect.plugins.loading import load_class
+from connect.settings.lineage_keys import lineage_options
 from connect.settings.opentelemetry_keys import OpenTelemetryOptions
 from connect.settings.subscription import subscription
 from connect.settings.worker_keys import RunOptions, TapOptions
@@ -119,6 +120,17 @@ def run(task: messages.TaskSpec, control: Control, *, shared: bool = False) -> N
         control.send(messages.Stopped())
 
 
+def _datasets(connector: type[Any], task: messages.TaskSpec) -> list[tuple[str, str]]:
+    """What the task reads or writes besides topics, where lineage is reported."""
+    try:
+        if not lineage_options(task.worker_config, task.connector_config).enabled:
+            return []
+        return [(str(namespace), str(name)) for namespace, name in connector.datasets(task.connector_config)]
+    except Exception:
+        log.debug("the datasets are unknown", exc_info=True)
+        return []
+
+
 def _run(task: messages.TaskSpec, control: Control, redact: Callable[[str], str], *, shared: bool) -> None:
     worker = RunOptions.parse(task.worker_config)
     plugins = Plugins.discover([Path(folder) for folder in task.plugin_path])
@@ -129,7 +141,7 @@ def _run(task: messages.TaskSpec, control: Control, redact: Callable[[str], str]
     def started(paused: bool) -> None:
         if not shared:  # what ends here is not the process, and its objects must be collected then
             freeze()
-        control.send(messages.Running(paused, connector.version))
+        control.send(messages.Running(paused, connector.version, _datasets(connector, task)))
 
     engine = chosen_engine(connector, task.connector_config, task.worker_config)
     if shared and (engine not in {WORKER, JAVA_ENGINE} or connector.own_process):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from connect import (
     ConfigError,
@@ -143,6 +144,11 @@ class FileStreamSinkConnector(SinkConnector):
     settings = FileSinkOptions.definition()
     version = __version__
     task = FileStreamSinkTask
+
+    @classmethod
+    def datasets(cls, config: Mapping[str, str]) -> Sequence[tuple[str, str]]:
+        path = FileSinkOptions.parse(config).path
+        return [("file", str(Path(path).absolute()))] if path else []
 
     def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
         values = super().validate(config)

@@ -11,7 +11,8 @@ import logging
 import os
 import stat
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from connect import (
@@ -190,6 +191,10 @@ class FileStreamSourceConnector(SourceConnector):
     scan_seconds: ClassVar[float] = 5.0
     #: A file that is being rotated is missing for a moment, and its task is still to read the rest of it.
     forget_seconds: ClassVar[float] = 60.0
+
+    @classmethod
+    def datasets(cls, config: Mapping[str, str]) -> Sequence[tuple[str, str]]:
+        return [("file", str(Path(each).absolute())) for each in patterns(FileSourceOptions.parse(config).file)]
 
     def start(self, config: Mapping[str, str]) -> None:
         super().start(config)

@@ -72,7 +72,8 @@ class Stalled(msgspec.Struct):
 class TaskStateInfo(msgspec.Struct, omit_defaults=True):
     """How a task is.
 
-    `waiting` is there while a database, brokers or a store is away, `stalled` while it stands still. Who asks for the
+    `waiting` is there while a database, brokers or a store is away, `stalled` while it stands still, `page` if another
+    server has a page about its work, as Spark does. Who asks for the
     state STALLED gets that, with its trace, in the place of RUNNING and `stalled`.
     """
 
@@ -83,6 +84,7 @@ class TaskStateInfo(msgspec.Struct, omit_defaults=True):
     version: str | None = None
     waiting: Waiting | None = None
     stalled: Stalled | None = None
+    page: str | None = None
 
     @classmethod
     def of(cls, status: TaskStatus, *, stalled: bool) -> TaskStateInfo:
@@ -94,7 +96,7 @@ class TaskStateInfo(msgspec.Struct, omit_defaults=True):
             else:
                 stands_still = Stalled(status.stalled)
         waiting = None if status.waiting is None else Waiting(status.waiting.why, status.waiting.since_ms)
-        return cls(status.task, state, status.worker_id, trace, status.version, waiting, stands_still)
+        return cls(status.task, state, status.worker_id, trace, status.version, waiting, stands_still, status.page)
 
 
 class ConnectorStatusInfo(msgspec.Struct):

@@ -36,6 +36,7 @@ class Part:
         state: in the cluster's words.
         reason: a line: why it failed, or what it waits for. Empty without either.
         trace: the whole of it.
+        page: the address of another server's page about its work; "" for none.
         measured: None in it where the worker does not report it.
     """
 
@@ -44,6 +45,7 @@ class Part:
     worker: str
     reason: str
     trace: str
+    page: str
     measured: Measured
 
 
@@ -170,5 +172,6 @@ def _part(task: int | None, said: Mapping[str, Any], groups: Mapping[int, Groups
         worker=said.get("worker_id") or "",
         reason=(said.get("waiting") or {}).get("reason") or error_message(trace),
         trace=trace,
+        page=said.get("page") or "",
         measured=measured({} if task is None else groups.get(task, {})),
     )

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Final
 
 from connect import settings
 from connect.data.record import TopicPartition
@@ -13,10 +12,10 @@ from connect.errors import ConfigError
 from connect.kafka.reading.topic_ends import TopicEnds
 from connect.settings.java_regex import java_regex
 from connect.settings.raw import comma_separated
-from spark_sink.reading.plan import OffsetMap, ReadPlan, as_offsets
+from spark_sink.reading.places import places
+from spark_sink.reading.plan import ReadPlan
+from spark_sink.running_keys import check_places
 
-#: What stands for a place in `starting.offsets` of one partition, as in Spark's own Kafka source.
-_LATEST, _EARLIEST = -1, -2
 #: Kafka Connect's keys by their beginnings: each room that reads one checks it.
 CONNECT_KEYS: Final = re.compile(
     r"(?:key|value|header)\.converter(?:\..+)?|(?:transforms|predicates)(?:\..+)?|errors\.(?:tolerance|log\.|retry\.(?!topics)"
@@ -26,18 +25,6 @@ CONNECT_KEYS: Final = re.compile(
 CLIENT_KEYS: Final = re.compile(
     r"bootstrap\.servers|security\.protocol|(?:sasl|ssl)\..+|client\.(?:id|rack|dns\.lookup)|isolation\.level"
 )
-
-
-def _offsets(key: str, value: Any) -> None:
-    if value in {"earliest", "latest"}:
-        return
-    try:
-        as_offsets(json.loads(value))
-    except (ValueError, AttributeError, TypeError):
-        raise ValueError(
-            'is not a place. Write earliest, latest, or an offset for each partition: {"orders": {"0": 42, "1": -2}}, '
-            "-2 for the first and -1 for the end."
-        ) from None
 
 
 class FrameOptions(settings.Options):
@@ -50,7 +37,7 @@ class FrameOptions(settings.Options):
     starting_offsets = settings.String(
         "starting.offsets",
         default=None,
-        validator=_offsets,
+        validator=check_places,
         doc="Where reading begins: earliest (the default of spark.read), latest (that of spark.readStream), or JSON "
         "with an offset for each partition; others begin with their first record. A stream with a checkpoint "
         "continues where that says.",
@@ -58,7 +45,7 @@ class FrameOptions(settings.Options):
     ending_offsets = settings.String(
         "ending.offsets",
         default="latest",
-        validator=_offsets,
+        validator=check_places,
         doc="Where spark.read ends: latest, or JSON with the offset after the last one of each partition.",
     )
     starting_timestamp = settings.Long(
@@ -174,35 +161,11 @@ class Reading:
             ends: of the plan's topics.
             otherwise: earliest or latest, where no option says.
         """
-        return _places(ends, self.options.starting_offsets or otherwise, self.options.starting_timestamp, ends.begins)
+        return places(ends, self.options.starting_offsets or otherwise, self.options.starting_timestamp, ends.begins)
 
     def ends(self, ends: TopicEnds) -> dict[TopicPartition, int]:
         """Where each partition ends for `spark.read`."""
-        return _places(ends, self.options.ending_offsets, self.options.ending_timestamp, ends.ends)
-
-
-def _places(
-    ends: TopicEnds,
-    written: str,
-    timestamp: int | None,
-    otherwise: Callable[[list[TopicPartition]], dict[TopicPartition, int]],
-) -> dict[TopicPartition, int]:
-    partitions = ends.partitions()
-    if timestamp is not None:
-        found = ends.at(dict.fromkeys(partitions, timestamp))
-        return {**ends.ends(partitions), **{partition: offset for partition, offset in found.items() if offset >= 0}}
-    if written == "earliest":
-        return ends.begins(partitions)
-    if written == "latest":
-        return ends.ends(partitions)
-    named: OffsetMap = json.loads(written)
-    told = {partition: offset for partition, offset in as_offsets(named).items() if partition in set(partitions)}
-    return {
-        **otherwise([partition for partition in partitions if partition not in told]),
-        **{partition: offset for partition, offset in told.items() if offset >= 0},
-        **ends.begins([partition for partition, offset in told.items() if offset == _EARLIEST]),
-        **ends.ends([partition for partition, offset in told.items() if offset == _LATEST]),
-    }
+        return places(ends, self.options.ending_offsets, self.options.ending_timestamp, ends.ends)
 
 
 def with_small_aliases(given: Mapping[str, str]) -> dict[str, str]:

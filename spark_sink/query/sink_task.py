@@ -24,7 +24,7 @@ from spark_sink.query.settings import QueryOptions
 from spark_sink.query.shapes import TooEarly
 from spark_sink.query.supervised import Query, SupervisedTask
 from spark_sink.reading import ReadPlan, register
-from spark_sink.reading.plan import RowShape, as_offsets
+from spark_sink.reading.plan import RowShape, as_map, as_offsets
 from spark_sink.reading.sample import Sample
 
 log = logging.getLogger("connect.spark")
@@ -69,6 +69,7 @@ class SinkQueryTask(SupervisedTask):
         self._make_dead_letter_topic()
         self.check()
         self.queries.append(self.make_query("all", self.topics if isinstance(self.topics, list) else []))
+        self._until = self.ends(self._ends)
         self.generation = self._settle()
 
     # What heirs say.
@@ -121,6 +122,7 @@ class SinkQueryTask(SupervisedTask):
             config=context.connector_config,
             plugin_path=tuple(context.plugin_path),
             start=start,
+            end=as_map(self._until),
             rows=shape,
             only_ranges=query.only_ranges and shape is None,
             most_records=options.most_records,
@@ -167,7 +169,7 @@ class SinkQueryTask(SupervisedTask):
         committed = self._group_notes.read()
         if current is None:
             start = {partition: at.offset for partition, at in committed.items()}
-            return self._new_generation(None, {**self._by_time(), **start} or self._by_reset())
+            return self._new_generation(None, {**self.begins(self._ends), **start} or self._by_reset())
         altered = {partition: at.offset for partition, at in committed.items() if at.metadata != current.mark}
         older = self.older_queries(current)
         if not altered and not older:
@@ -186,15 +188,13 @@ class SinkQueryTask(SupervisedTask):
         self._group_notes.write({partition: Committed(offset, made.mark) for partition, offset in start.items()})
         return made
 
-    def starting_ms(self) -> int | None:
-        """The time of the first records of a connector without offsets, in ms since 1970; None without one."""
-        return None
+    def begins(self, ends: TopicEnds) -> dict[TopicPartition, int]:
+        """Where a connector without offsets begins, if its keys say so; else no partition."""
+        return {}
 
-    def _by_time(self) -> dict[TopicPartition, int]:
-        if (moment := self.starting_ms()) is None:
-            return {}
-        found = self._ends.at(dict.fromkeys(self._ends.partitions(), moment))
-        return {**found, **self._ends.ends([partition for partition, offset in found.items() if offset < 0])}
+    def ends(self, ends: TopicEnds) -> dict[TopicPartition, int]:
+        """Where the connector ends, if its keys say so; else no partition."""
+        return {}
 
     def _by_reset(self) -> dict[TopicPartition, int]:
         settings = task_client_settings("consumer", self.context.worker_config, self.context.connector_config)

@@ -86,7 +86,8 @@ class SupervisedTask(EngineTask):
             stopping=context.stopping,
         )
         context.exit_stack.callback(self.session.close)
-        log.info("Spark is there after %.1f s", time.monotonic() - began)
+        self._page = self.session.page
+        log.info("Spark is there after %.1f s%s", time.monotonic() - began, self._page and f", its page {self._page}")
         self._turn = Turn(self.session.turns)
         self._open_gate()
         self._prepared = self.translated(self.prepare)
@@ -287,6 +288,7 @@ class SupervisedTask(EngineTask):
             topics=frozenset(topic for each in progress for topic in each.topics),
             busy=any(map(self._is_busy, self.queries)),
             failing=self.failing(),
+            page=self._page,
         )
 
     def failing(self) -> str:

@@ -6,12 +6,15 @@ import logging
 import time
 from typing import Any, Final
 
+from connect.data.record import TopicPartition
+from connect.kafka.reading.topic_ends import TopicEnds
 from spark_sink.layout_keys import DELTA, TOPIC
 from spark_sink.query.generations import Generation
 from spark_sink.query.shapes import WRAP, shape_of
 from spark_sink.query.sink_task import SinkQuery, SinkQueryTask
 from spark_sink.query.supervised import Query
 from spark_sink.query.topic_tables import TopicTables
+from spark_sink.reading.places import places
 from spark_sink.reading.plan import ReadPlan, RowShape, as_offsets, changed_at
 from spark_sink.reading.sample import MORE_ROWS, Sampler
 from spark_sink.table_rules import table_for
@@ -36,15 +39,24 @@ class TableTask(SinkQueryTask):
     def prepare(self) -> None:
         config = TableOptions.definition().named(self.context.connector_config)
         self._settings = TableSettings.of(config)
-        self._starting_ms: int | None = TableOptions.parse(config).starting_ms
+        self._running = TableOptions.parse(config)
         self.only_ranges = TOPIC in config.get("table", "")
         self._samplers: dict[str, Sampler] = {}
         self._tables: TopicTables | None = None
         self._look_due = 0.0
         super().prepare()
 
-    def starting_ms(self) -> int | None:
-        return self._starting_ms
+    def begins(self, ends: TopicEnds) -> dict[TopicPartition, int]:
+        options = self._running
+        if options.starting_ms is None and not options.starting_offsets:
+            return {}
+        return places(ends, options.starting_offsets, options.starting_ms, ends.begins)
+
+    def ends(self, ends: TopicEnds) -> dict[TopicPartition, int]:
+        options = self._running
+        if options.ending_ms is None and not options.ending_offsets:
+            return {}
+        return places(ends, options.ending_offsets, options.ending_ms, ends.ends)
 
     def check(self) -> None:
         if self._settings.hook and not self.session.remote:  # else it is imported where the server is

@@ -67,6 +67,7 @@ class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return start
         ends = self._frozen if self._frozen is not None else self._find_ends()
         begin = self._begin(start, ends)
+        ends = {partition: max(begin[partition], end) for partition, end in self._bounded(ends).items()}
         if self._frozen is not None and any(end > begin[partition] for partition, end in ends.items()):
             self._pace.wait()  # "nothing more" would be the end of the query
         most = min(_rows(limit), self._pace.allowed())
@@ -80,7 +81,7 @@ class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return _as_map({**begin, **taken}, start)
 
     def reportLatestOffset(self) -> OffsetMap | None:  # noqa: N802
-        return _as_map(self._latest, {}) if self._latest else None
+        return _as_map(self._bounded(self._latest), {}) if self._latest else None
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
         self._frozen = self._find_ends()
@@ -146,6 +147,13 @@ class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 raise
             log.warning("%s Trying again; nothing is lost.", error)
         return self._latest
+
+    def _bounded(self, ends: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+        """The ends, not beyond that of the plan. A partition that came after the plan was made is not read by it."""
+        if not self._plan.end:
+            return dict(ends)
+        bounds = as_offsets(self._plan.end)
+        return {partition: min(end, bounds.get(partition, 0)) for partition, end in ends.items()}
 
     def _ask_for_ends(self) -> dict[TopicPartition, int]:
         if looked := time.monotonic() >= self._places_due:

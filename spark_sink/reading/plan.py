@@ -72,6 +72,7 @@ class ReadPlan:
         record_bytes: the size of a record's key and value, if known; else 0.
         parts: the minimum number of parts of a large batch of rows; raw records stay in one part for each partition, in
             order.
+        end: before which offsets reading ends; none of a partition that it does not name.
         lease_file: the file of `spark_sink.lease_file`; None for none.
         fail_on_data_loss: see `RangeConsumer`.
         id: equal for plans that can share clients, converters and transformations: those that differ only in the shape
@@ -85,6 +86,7 @@ class ReadPlan:
     config: Mapping[str, str] = field(repr=False)
     plugin_path: tuple[str, ...] = ()
     start: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    end: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     rows: RowShape | None = None
     only_ranges: bool = False
     most_records: int = 0

@@ -37,6 +37,11 @@ class Session:
         return self._jvm.process.pid if self._jvm else None
 
     @property
+    def page(self) -> str:
+        """The address of Spark's own page; "" where it has none (`spark.ui.enabled`), or is one of Spark Connect."""
+        return "" if self.remote else self.spark.sparkContext.uiWebUrl or ""
+
+    @property
     def folder(self) -> Path | None:
         """Temporary files of that JVM, gone with it."""
         return self._jvm.folder if self._jvm else None

@@ -7,7 +7,7 @@ from typing import Final
 
 from connect.data.evolution_policy import EvolutionPolicy
 from connect.errors import ConfigError
-from spark_sink.layout_keys import CONSOLE, DELTA, FIELD, ICEBERG, TABLE_PROPERTY, TOPIC, is_path
+from spark_sink.layout_keys import CONSOLE, DELTA, FIELD, GENERATED, ICEBERG, TABLE_PROPERTY, TOPIC, is_path
 from spark_sink.merge_keys import NONE, SOFT
 from spark_sink.row_keys import APPEND, METADATA, OVERWRITE, UPSERT
 from spark_sink.table_rules import SAFE_HOURS
@@ -154,11 +154,24 @@ def _layout(options: TableKeys) -> Iterator[Problem]:
         yield "column.mapping", "needs format=delta."
     if kind not in (DELTA, ICEBERG) and options.config.prefixed(TABLE_PROPERTY):
         yield "format", f"{kind} has no table properties: leave out the keys that start with {TABLE_PROPERTY}"
+    if kind not in (DELTA, ICEBERG) and options.config.prefixed(GENERATED):
+        yield "format", f"{kind} has no generated columns: leave out the keys that start with {GENERATED}"
+    if kind not in (DELTA, ICEBERG) and options.rescued:
+        yield "rescued.data.column", f"needs format=delta. With {kind} the files of a batch have its own columns."
+    if kind not in (DELTA, ICEBERG, CONSOLE) and options.hints:
+        yield "schema.hints", "needs format=delta. Or cast with the transformation Cast."
 
 
 def _running(options: TableKeys, engine: str) -> Iterator[Problem]:
     if options.trigger == "real_time":
         yield "trigger", "real_time is not for tables: Delta and files refuse it. Write trigger=interval."
+    if options.starting_offsets and options.starting_ms is not None:
+        yield "starting.offsets", "excludes starting.timestamp. Give one of them."
+    if options.ending_offsets and options.ending_ms is not None:
+        yield "ending.offsets", "excludes ending.timestamp. Give one of them."
+    for key, ends in (("ending.offsets", options.ending_offsets), ("ending.timestamp", options.ending_ms is not None)):
+        if ends and options.trigger not in {"available_now", "once"}:
+            yield key, "needs trigger=available_now, with which the connector rests when it has read all."
     table = options.written_table
     needs_checkpoint = options.format not in (CONSOLE, ICEBERG) and engine != "worker"
     if (table or options.hook) and needs_checkpoint and checkpoint_location(options.config.raw) is None:
@@ -224,12 +237,24 @@ def _without_spark(options: TableKeys) -> Iterator[Problem]:
             "scd.type",
             "2 needs engine=spark for tables with deletion vectors, which the deltalake package cannot read.",
         )
+    if options.starting_offsets:
+        yield "starting.offsets", "needs engine=spark. Alter the connector's offsets, or write starting.timestamp."
     if options.trigger in {"available_now", "once"}:
         yield "trigger", f"{options.trigger} needs engine=spark. Write trigger=interval, or leave it out."
     if options.hook:
         yield "foreach.batch", "needs engine=spark: the worker has no DataFrames. Or write a transformation, or a sink."
+    if options.config.prefixed(GENERATED):
+        yield _of_generated(options), "needs engine=spark: the deltalake package cannot make such tables."
+    if options.hints:
+        yield "schema.hints", "needs engine=spark. Or cast with the transformation Cast."
+    if options.rescued:
+        yield "rescued.data.column", "needs engine=spark. Or write schema.evolution.on.mismatch=quarantine."
     if options.dead_letters:
         yield "errors.deadletter.table", "needs engine=spark. Name a topic: errors.deadletterqueue.topic.name."
+
+
+def _of_generated(options: TableKeys) -> str:
+    return GENERATED + next(iter(options.config.prefixed(GENERATED)))
 
 
 def _is_true(written: object) -> bool:

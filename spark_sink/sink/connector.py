@@ -6,13 +6,16 @@ Only the configuration is read here. The table is written by `spark_sink.tables`
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 from connect import SinkConnector, TopicPartition, __version__
 from connect.settings import ConfigValue
+from connect.settings.raw import comma_separated
+from spark_sink.layout_keys import TOPIC, is_path
 from spark_sink.sink.checks import problems
-from spark_sink.table_settings import TableKeys
+from spark_sink.table_settings import TableKeys, TableOptions
 
 
 class SparkSinkConnector(SinkConnector):
@@ -27,6 +30,12 @@ class SparkSinkConnector(SinkConnector):
     version = __version__
     engines: ClassVar[tuple[str, ...]] = ("spark", "worker")
     spark_task: ClassVar[str] = "spark_sink.query.table_task:TableTask"
+
+    @classmethod
+    def datasets(cls, config: Mapping[str, str]) -> Sequence[tuple[str, str]]:
+        table = TableOptions.parse(cls.settings.named(config)).table
+        topics = comma_separated(config.get("topics")) if TOPIC in table else [""]
+        return [_dataset(table.replace(TOPIC, topic)) for topic in topics if table]
 
     def task_class(self) -> type[Any]:
         """The task for engine=worker."""
@@ -57,3 +66,14 @@ class SparkSinkConnector(SinkConnector):
 def engine_of(config: Mapping[str, str]) -> str:
     """The engine that a configuration chooses: "spark" by default."""
     return str(config.get("engine") or SparkSinkConnector.engines[0]).strip()
+
+
+def _dataset(table: str) -> tuple[str, str]:
+    """Namespace and name in lineage."""
+    if not is_path(table):
+        return "spark", table
+    scheme, double_slash, rest = table.partition("://")
+    if not double_slash or scheme == "file":
+        return "file", str(Path(rest if double_slash else table).absolute())
+    bucket, _, path = rest.partition("/")
+    return f"{'s3' if scheme == 's3a' else scheme}://{bucket}", path or "/"

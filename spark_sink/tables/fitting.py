@@ -44,12 +44,14 @@ class Incoming:
         name: its name in the table.
         type: see `spark_sink.tables.types`.
         sql: the expression of its value.
+        cast_from: where the type is a hint of the user's: the expression of the record's own value, else None.
     """
 
     name: str
     type: Type
     sql: str
     nullable: bool = True
+    cast_from: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,28 +109,53 @@ def new_columns(incoming: Sequence[Incoming]) -> list[tuple[str, Type]]:
     return found
 
 
-def fit(table: Sequence[Field], incoming: Sequence[Incoming], policy: EvolutionPolicy) -> Fitted:
+def hinted(columns: Sequence[Incoming], hints: Mapping[str, Type]) -> list[Incoming]:
+    """Columns with the types that a user says, by their names in lower case."""
+    return [_cast(column, hints.get(column.name.lower())) for column in columns]
+
+
+def _cast(column: Incoming, kind: Type | None) -> Incoming:
+    if kind is None or same(kind, column.type):
+        return column
+    return replace(column, type=kind, sql=f"try_cast({column.sql} AS {sql_name(kind)})", cast_from=column.sql)
+
+
+def fit(
+    table: Sequence[Field], incoming: Sequence[Incoming], policy: EvolutionPolicy, rescued: str | None = None
+) -> Fitted:
     """Compare rows with a table.
 
     Args:
         table: its columns.
         incoming: the columns of the rows.
         policy: what may be changed.
+        rescued: the column for what does not fit, which is added where it is missing; None for none: then rows that
+            have such values do not fit.
 
     Raises:
-        SchemaError: names differ only in case.
+        SchemaError: names differ only in case, or `rescued` is a column of the rows.
     """
-    fitter = _Fitter(policy)
-    return fitter.rows(table, incoming)
+    fitter = _Fitter(policy, rescued is not None)
+    if rescued is None:
+        return fitter.rows(table, incoming)
+    if any(column.name.lower() == rescued.lower() for column in incoming):
+        raise SchemaError(f'"{rescued}" is a field of the records. Name another rescued.data.column.')
+    own = next((each["name"] for each in table if each["name"].lower() == rescued.lower()), None)
+    fitted = fitter.rows([each for each in table if each["name"] != own], incoming)
+    added = () if own is not None else (AddField((rescued,), "string"),)
+    columns = {**fitted.columns, own or rescued: fitter.rescued_json()}
+    return replace(fitted, changes=(*fitted.changes, *added), columns=columns)
 
 
 @dataclass
 class _Fitter:
     policy: EvolutionPolicy
+    rescues: bool = False
     changes: list[Change] = field(default_factory=list)
     misfits: list[tuple[str, str]] = field(default_factory=list)
     ignored: list[Path] = field(default_factory=list)
     untyped: list[Path] = field(default_factory=list)
+    rescued: list[tuple[Path, str, str]] = field(default_factory=list)  # path, condition, value
     depth: int = 0
 
     def rows(self, table: Sequence[Field], incoming: Sequence[Incoming]) -> Fitted:
@@ -146,9 +173,25 @@ class _Fitter:
                 columns[mine["name"]] = self.present(mine, other, (mine["name"],), "true")
         for new in by_name.values():
             if (kind := self.added(new, (new.name,))) is not None:
+                if new.cast_from is not None:
+                    self.uncast(new, (new.name,))
                 columns[new.name] = self.value(kind, new.type, new.sql, (new.name,))
         changes = tuple(sorted(self.changes, key=lambda change: isinstance(change, AddField)))
         return Fitted(changes, columns, tuple(self.misfits), tuple(self.ignored), tuple(self.untyped), tuple(others))
+
+    def rescued_json(self) -> str:
+        """An expression: what does not fit of a row, as JSON by path; null if all of it does."""
+        if not self.rescued:
+            return "CAST(NULL AS string)"
+        parts = (f"{literal('.'.join(path))}, IF({condition}, {sql}, NULL)" for path, condition, sql in self.rescued)
+        return f"nullif(to_json(named_struct({', '.join(parts)}), map('ignoreNullFields', 'true')), '{{}}')"
+
+    def unfit(self, path: Path, condition: str, sql: str, why: str) -> None:
+        """A value does not fit where the condition, which is never null, is true: it is rescued, or its row refused."""
+        if self.rescues:
+            self.rescued.append((path, condition, sql))
+        else:
+            self.misfits.append((condition, why))
 
     def added(self, new: Incoming, path: Path) -> Type | None:
         """The type of a field that is added to the table; None if it is not added."""
@@ -158,11 +201,11 @@ class _Fitter:
         elif ADD in self.policy.allowed:
             self.changes.append(AddField(path, kind))
             return kind
-        elif self.policy.ignore_unknown:
+        elif self.policy.ignore_unknown and not self.rescues:
             self.ignored.append(path)
         else:
             why = f'The table has no column "{".".join(path)}", and schema.evolution does not say that it may be added.'
-            self.misfits.append((f"{new.sql} IS NOT NULL", why))
+            self.unfit(path, f"{new.sql} IS NOT NULL", new.sql, why)
         return None
 
     def absent(self, mine: Field, path: Path) -> None:
@@ -178,7 +221,21 @@ class _Fitter:
             else:
                 why = f'The column "{".".join(path)}" is null, and the table requires it.'
                 self.misfits.append((f"({where} AND {other.sql} IS NULL)", why))
-        return self.value(mine["type"], other.type, other.sql, path)
+        # What is null in place of a value that does not fit may not be null in a required column.
+        fitter = self if mine.get("nullable", True) else replace(self, rescues=False)
+        if other.cast_from is not None:
+            fitter.uncast(other, path)
+        value = fitter.value(mine["type"], other.type, other.sql, path)
+        self.depth = fitter.depth
+        return value
+
+    def uncast(self, column: Incoming, path: Path) -> None:
+        """Of a column with a hint: the values of which its type cannot be made."""
+        assert column.cast_from is not None
+        condition = f"({column.cast_from} IS NOT NULL AND {column.sql} IS NULL)"
+        name = ".".join(path)
+        why = f'The value of the column "{name}" cannot be cast to {sql_name(column.type)}, as schema.hints says.'
+        self.unfit(path, condition, column.cast_from, why)
 
     def value(self, mine: Type, other: Type, sql: str, path: Path) -> str:
         """An expression of the table's type (after the changes) for a value of another one."""
@@ -206,11 +263,12 @@ class _Fitter:
         name, has, comes = ".".join(path), sql_name(mine), sql_name(other)
         if holds is None:
             why = f'The column "{name}" is of type {has}, and the value is of type {comes}.'
-            self.misfits.append((f"{sql} IS NOT NULL", why))
+            self.unfit(path, f"{sql} IS NOT NULL", sql, why)
             return f"CAST(NULL AS {has})"
         why = f'The column "{name}" is of type {has}, and the value of type {comes} is too large or too exact for it.'
-        self.misfits.append((f"coalesce(NOT ({holds(sql)}), false)", why))
-        return f"try_cast({sql} AS {has})"
+        condition = f"coalesce(NOT ({holds(sql)}), false)"
+        self.unfit(path, condition, sql, why)
+        return f"IF({condition}, NULL, try_cast({sql} AS {has}))" if self.rescues else f"try_cast({sql} AS {has})"
 
     def struct(self, mine: Mapping[str, Any], other: Mapping[str, Any], sql: str, path: Path) -> str:
         _no_doubles([each["name"] for each in other["fields"]], path)
@@ -245,11 +303,15 @@ class _Fitter:
         return sql if keys == key else f"transform_keys({sql}, ({key}, {one}) -> {keys})"
 
     def inner(self, mine: Type, other: Type, path: Path, items: str, variable: str) -> str:
-        """The expression for the items of an array or a map. If one item does not fit, the whole does not."""
-        inside = replace(self, misfits=[])
+        """The expression for the items of an array or a map. If one item does not fit, the whole does not.
+
+        Where values are rescued, all items are, and the table's have null in place of those that do not fit.
+        """
+        inside = replace(self, misfits=[], rescues=False)
         value = inside.value(mine, other, variable, path)
         self.depth = inside.depth
-        self.misfits += [(f"coalesce(exists({items}, {variable} -> {sql}), false)", why) for sql, why in inside.misfits]
+        for sql, why in inside.misfits:
+            self.unfit(path[:-1], f"coalesce(exists({items}, {variable} -> {sql}), false)", items, why)
         return value
 
     def variable(self) -> str:

@@ -14,7 +14,6 @@ from typing import Any, Final
 from connect.errors import ConfigError, ConnectError, one_line
 from connect.plugins.discovery import plugin_folders
 from spark_sink.commit_notes import Ranges
-from spark_sink.tables.rows import Rows
 from spark_sink.tables.types import quoted
 from spark_sink.tables.writer import TableWriter
 
@@ -68,7 +67,7 @@ class BatchContext:
 
     def as_table(self, rows: Any) -> Any:
         """The rows as the table's columns: key, fields of the value, metadata. Without those that are not written."""
-        known = Rows.of(rows.schema.jsonValue()["fields"], self._writer.settings)
+        known = self._writer.rows(rows)
         columns = [f"{column.sql} AS {quoted(column.name)}" for column in known.incoming()]
         return rows.where(known.wanted()).selectExpr(*columns)
 

@@ -16,7 +16,7 @@ So the effect of a record depends on no other record, and not on when the query 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from connect.errors import ConfigError, SchemaError
@@ -26,7 +26,7 @@ from spark_sink.merge_rules import missing_sequence
 from spark_sink.reading.plan import is_known
 from spark_sink.row_keys import METADATA, UPSERT
 from spark_sink.table_rules import NO_PART_OF_A_NAME, PART_OF_A_NAME
-from spark_sink.tables.fitting import Incoming, columns_of
+from spark_sink.tables.fitting import Incoming, columns_of, hinted
 from spark_sink.tables.settings import TableSettings
 from spark_sink.tables.types import Field, Type, fields, literal, quoted, sql_name
 
@@ -55,19 +55,21 @@ class Rows:
     Attributes:
         columns: with their types.
         settings: of the sink.
+        hints: the types that columns have whatever records have, by their names in lower case.
     """
 
     columns: Mapping[str, Type]
     settings: TableSettings
+    hints: Mapping[str, Type] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, schema: Sequence[Field], settings: TableSettings) -> Rows:
-        """From the fields of a DataFrame's schema.
+    def of(cls, schema: Sequence[Field], settings: TableSettings, hints: Mapping[str, Type] | None = None) -> Rows:
+        """From the fields of a DataFrame's schema. `hints` as above.
 
         Raises:
             SchemaError: values are not structs.
         """
-        rows = cls({field["name"]: field["type"] for field in schema}, settings)
+        rows = cls({each["name"]: each["type"] for each in schema}, settings, hints or {})
         if not fields(rows.columns["_value"]):
             raise SchemaError(NO_COLUMNS)
         return rows
@@ -90,7 +92,7 @@ class Rows:
             raise ConfigError(
                 "pk.mode", "is record_key, and the records have no keys. Write record_value, and pk.fields."
             )
-        there = {column.name.lower(): column for column in columns_of(kind, where)}
+        there = {column.name.lower(): column for column in hinted(columns_of(kind, where), self.hints)}
         if missing := [name for name in settings.key_fields if name.lower() not in there]:
             found = ", ".join(column.name for column in there.values())
             raise ConfigError("pk.fields", f'"{missing[0]}" is not a field of the {where[1:]}, which has: {found}.')
@@ -104,7 +106,7 @@ class Rows:
         """
         keys = self.key_columns()
         names = {column.name.lower() for column in keys} | ({CHANGE} if self.settings.events else set())
-        values = columns_of(self.columns["_value"], "_value") if self.knows("_value") else []
+        values = hinted(columns_of(self.columns["_value"], "_value"), self.hints) if self.knows("_value") else []
         columns = keys + [column for column in values if column.name.lower() not in names]
         names |= {column.name.lower() for column in columns}
         for what, name in self.settings.metadata:

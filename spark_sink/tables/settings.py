@@ -30,6 +30,7 @@ class TableSettings:
         table_field: the path of the field for ${field}; empty for none.
         create: whether a missing table is created.
         partition_by, cluster_by, properties: of a new table; properties with their values.
+        generated: columns of a new table, with the expressions in SQL of which Delta makes them.
         mode: "append", "upsert" or "overwrite".
         key_in_value: whether the key consists of fields of the value.
         key_fields: the columns of the key; empty for all of a record's key.
@@ -41,6 +42,8 @@ class TableSettings:
         delete_time: whether it holds the time of the deletion.
         ends: the columns for when a version was valid, where tables have a row for each; None where they have not.
         events: whether records are change events: see `spark_sink.cdc`.
+        hints: columns with the types in SQL that they have whatever records have.
+        rescued: the column for what does not fit a table; None for none.
         metadata: what becomes a column beside the value's fields (a key of `METADATA`), and the column's name.
         policy: how tables may be changed.
         dead_letters: the table of records that cannot be written; None for none.
@@ -59,6 +62,7 @@ class TableSettings:
     partition_by: tuple[str, ...] = ()
     cluster_by: tuple[str, ...] = ()
     properties: tuple[tuple[str, str], ...] = ()
+    generated: tuple[tuple[str, str], ...] = ()
     mode: str = APPEND
     key_in_value: bool = False
     key_fields: tuple[str, ...] = ()
@@ -70,6 +74,8 @@ class TableSettings:
     delete_time: bool = False
     ends: Ends | None = None
     events: bool = False
+    hints: tuple[tuple[str, str], ...] = ()
+    rescued: str | None = None
     metadata: tuple[tuple[str, str], ...] = ()
     policy: EvolutionPolicy = field(default_factory=EvolutionPolicy)
     dead_letters: str | None = None
@@ -105,6 +111,7 @@ class TableSettings:
             partition_by=options.partition_by,
             cluster_by=tuple(options.cluster_by),
             properties=tuple(sorted(properties.items())),
+            generated=tuple(options.generated.items()),
             mode=options.mode,
             key_in_value=key_in_value,
             key_fields=options.pk_fields,
@@ -116,6 +123,8 @@ class TableSettings:
             delete_time=options.delete_column_type == "timestamp",
             ends=options.ends,
             events=options.cdc_format != NONE,
+            hints=options.hints,
+            rescued=options.rescued,
             metadata=options.metadata,
             policy=options.policy,
             dead_letters=_absolute(options.dead_letters) if options.dead_letters else None,

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from connect.data.evolution import AddField, MakeNullable, WidenField
 from connect.errors import ConfigError, ConnectError
-from spark_sink.layout_keys import is_path
+from spark_sink.layout_keys import GENERATED, is_path
 from spark_sink.table_properties import Protocol
 from spark_sink.table_rules import odd_name
 from spark_sink.tables.fitting import Change
@@ -128,8 +128,11 @@ class Table:
         """
         from pyspark.errors import AnalysisException
 
-        self._check_new(columns, settings)
-        inner = ", ".join(f"{quoted(name)} {sql_name(kind)}" for name, kind in columns)
+        generated = self._generated(columns, settings)
+        self._check_new([*columns, *((name, kind) for name, kind, _ in generated)], settings)
+        parts = [f"{quoted(name)} {sql_name(kind)}" for name, kind in columns]
+        parts += [f"{quoted(name)} {sql_name(kind)} GENERATED ALWAYS AS ({sql})" for name, kind, sql in generated]
+        inner = ", ".join(parts)
         layout = ""
         if settings.partition_by:
             layout += f" PARTITIONED BY ({', '.join(map(quoted, settings.partition_by))})"
@@ -146,6 +149,11 @@ class Table:
                 raise
             if self.columns() is not None:
                 return
+            if generated:
+                raise ConfigError(
+                    f"{GENERATED}{generated[0][0]}",
+                    f'cannot be made in the folder "{self.name}", which exists and is no table. Remove it.',
+                ) from None
             self._create_in_folder(columns, settings)
         log.info("Created the table %s.", self.name)
 
@@ -209,6 +217,28 @@ class Table:
 
     def _run(self, statement: str) -> None:
         self._spark.sql(statement).collect()
+
+    def _generated(self, columns: Sequence[tuple[str, Type]], settings: TableSettings) -> list[tuple[str, Type, str]]:
+        """The generated columns of a new table: name, type, expression.
+
+        Raises:
+            ConfigError: an expression is wrong, or its column is one of the records'.
+        """
+        from pyspark.errors import AnalysisException
+
+        names = {name.lower() for name, _ in columns}
+        of_rows = ", ".join(f"CAST(NULL AS {sql_name(kind)}) AS {quoted(name)}" for name, kind in columns)
+        found = []
+        for name, sql in settings.generated:
+            if name.lower() in names:
+                raise ConfigError(GENERATED + name, "is a field of the records. Write another name.")
+            try:
+                schema = self._spark.sql(f"SELECT ({sql}) AS made FROM (SELECT {of_rows})").schema
+            except AnalysisException as error:
+                words = str(error).split("\n", 1)[0][:300]
+                raise ConfigError(GENERATED + name, f"is no expression of the table's columns: {words}") from None
+            found.append((name, schema.jsonValue()["fields"][0]["type"], sql))
+        return found
 
     def _check_new(self, columns: Sequence[tuple[str, Type]], settings: TableSettings) -> None:
         if not settings.create:

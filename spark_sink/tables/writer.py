@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -19,7 +19,8 @@ from spark_sink.tables.batch_offsets import BatchOffsets
 from spark_sink.tables.conflicts import until_nobody_is_in_the_way
 from spark_sink.tables.existing import set_clustering, set_properties
 from spark_sink.tables.files import write_files
-from spark_sink.tables.fitting import Fitted, fit, new_columns
+from spark_sink.tables.fitting import Fitted, Incoming, fit, new_columns
+from spark_sink.tables.hints import types_of_hints
 from spark_sink.tables.maintenance import Maintenance
 from spark_sink.tables.modes import Known, TableBatch
 from spark_sink.tables.row_errors import good, our_words
@@ -27,7 +28,7 @@ from spark_sink.tables.rows import NO_COLUMNS, Refusal, Rows
 from spark_sink.tables.settings import TableSettings
 from spark_sink.tables.table import Layout, Table
 from spark_sink.tables.transaction import NOTE, Transaction
-from spark_sink.tables.types import Field, literal, quoted
+from spark_sink.tables.types import Field, Type, literal, quoted
 
 log = logging.getLogger(__name__)
 
@@ -60,6 +61,7 @@ class TableWriter:
     offsets: BatchOffsets | None = None
     _known: dict[str, Known] = field(default_factory=dict, init=False, repr=False)
     _told: set[str] = field(default_factory=set, init=False, repr=False)
+    _hints: Mapping[str, Type] | None = field(default=None, init=False, repr=False)
     #: Tables that have the properties and the clustering of the settings, or had them.
     _changed: set[str] = field(default_factory=set, init=False, repr=False)
 
@@ -85,7 +87,7 @@ class TableWriter:
         if ranges is None and self.offsets is not None:
             ranges = self.offsets.of(df.sparkSession, batch_id)
         self._ranges = ranges or {}
-        rows = Rows.of(df.schema.jsonValue()["fields"], self.settings)
+        rows = self.rows(df)
         with our_words():
             if not rows.knows("_value") and not self.settings.deletes:
                 self._write_nothing(df, rows, batch_id)
@@ -96,6 +98,17 @@ class TableWriter:
             once = self.settings.dead_letters is None and self._only_table() is not None
             with _kept(df, not once):
                 self._write(df, rows, batch_id)
+
+    def rows(self, df: Any) -> Rows:
+        """The layout of a batch's rows.
+
+        Raises:
+            SchemaError: values are not structs.
+            ConfigError: `schema.hints` has a type that Spark does not know.
+        """
+        if self._hints is None:
+            self._hints = types_of_hints(df.sparkSession, self.settings.hints)
+        return Rows.of(df.schema.jsonValue()["fields"], self.settings, self._hints)
 
     def _write(self, df: Any, rows: Rows, batch_id: int) -> None:
         places = self._places(df, rows)
@@ -178,17 +191,17 @@ class TableWriter:
         incoming = rows.incoming()
         columns = table.columns()
         if columns is None:
-            table.create(new_columns(incoming), self.settings)
+            table.create(self._new_columns(incoming), self.settings)
             columns = _there(table)
         changes = self._changes_tables and table.name not in self._changed
         state = table.state() if changes or self.settings.mode == UPSERT else None
         if changes and state is not None:
             state = set_properties(table, state, self.settings)
-        fitted = fit(columns, incoming, self.settings.policy)
+        fitted = fit(columns, incoming, self.settings.policy, self.settings.rescued)
         if fitted.changes:
             table.alter(fitted.changes)
             columns = _there(table)
-            fitted = fit(columns, incoming, self.settings.policy)
+            fitted = fit(columns, incoming, self.settings.policy, self.settings.rescued)
         if not fitted.columns:
             raise ConfigError("schema.evolution.unknown.fields", f'"{table.name}" has none of the records\' fields.')
         if changes and state is not None:
@@ -201,6 +214,10 @@ class TableWriter:
         types = {column["name"]: column["type"] for column in columns}
         self._known[table.name] = known = Known(rows.columns, fitted, types, layout)
         return known
+
+    def _new_columns(self, incoming: Sequence[Incoming]) -> list[tuple[str, Type]]:
+        rescued = self.settings.rescued
+        return new_columns(incoming) + ([(rescued, "string")] if rescued is not None else [])
 
     def _tell(self, table: Table, fitted: Fitted) -> None:
         for paths, why in ((fitted.ignored, "the table has no such column"), (fitted.untyped, "it was always null")):

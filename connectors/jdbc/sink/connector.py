@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from connect import ConfigError, SinkConnector, TopicPartition, __version__
 from connect.data.evolution_policy import ADD
 from connect.settings import ConfigValue
+from connect.settings.raw import comma_separated
 from connectors.jdbc.sink.keys import JdbcSinkOptions, problems
 from connectors.jdbc.sink.task import JdbcSinkTask
 
@@ -33,6 +34,14 @@ class JdbcSinkConnector(SinkConnector):
         self._check_url(named, found)
         self._say_what_cannot_be_changed(config, found)
         return values
+
+    @classmethod
+    def datasets(cls, config: Mapping[str, str]) -> Sequence[tuple[str, str]]:
+        from connectors.jdbc.database.lineage import datasets
+
+        options = JdbcSinkOptions.parse(config)
+        tables = [options.table.replace("${topic}", topic) for topic in comma_separated(config.get("topics"))]
+        return datasets(config["connection.url"], tables)
 
     def choices(self, key: str, config: Mapping[str, str]) -> list[str]:
         from connectors.jdbc.source.listing import tables_to_write

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 from sqlalchemy.exc import SQLAlchemyError
@@ -42,6 +42,12 @@ class JdbcSourceConnector(SourceConnector):
     needs: ClassVar[Mapping[str, str]] = {"sqlalchemy": "connect-runtime[jdbc]"}
     version = __version__
     task = JdbcSourceTask
+
+    @classmethod
+    def datasets(cls, config: Mapping[str, str]) -> Sequence[tuple[str, str]]:
+        from connectors.jdbc.database.lineage import datasets
+
+        return datasets(config["connection.url"], JdbcSourceOptions.parse(config).table_whitelist)
 
     def start(self, config: Mapping[str, str]) -> None:
         super().start(config)

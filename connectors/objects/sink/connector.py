@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from connect import ConfigError, SinkConnector, __version__
 from connect.data.evolution_policy import EvolutionOptions
 from connect.settings import ConfigValue
 from connectors.objects.sink.task import ObjectSinkTask
+
+if TYPE_CHECKING:
+    from connectors.objects.sink.plan import SinkPlan
 
 
 class ObjectSinkConnector(SinkConnector):
@@ -16,6 +19,16 @@ class ObjectSinkConnector(SinkConnector):
 
     version = __version__
     task: ClassVar[type[ObjectSinkTask]]
+
+    @classmethod
+    def namespace(cls, options: SinkPlan) -> str:
+        """What the bucket is called in lineage, such as ``s3://company-lake``."""
+        raise NotImplementedError
+
+    @classmethod
+    def datasets(cls, config: Mapping[str, str]) -> Sequence[tuple[str, str]]:
+        options = cls.task.plan(config)
+        return [(cls.namespace(options), options.topics_dir or options.file_name_prefix or "/")]
 
     def problems(self, parsed: Mapping[str, Any]) -> list[tuple[str, str]]:
         """Keys of the store that contradict each other: the key at fault, and why.

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import requests
 from confluent_kafka import Producer
 
 from .pool import Pool
@@ -103,8 +104,11 @@ def test_offsets_that_are_altered_are_where_it_goes_on(pool: Pool, lake: Lake) -
     pool.start(1)
     lake.send(100)
     asked = pool.up[0]
-    asked.create(lake.name, config(lake, spark__master="local[1]", spark__driver__memory="1g"))
+    spark = {"spark__master": "local[1]", "spark__driver__memory": "1g", "spark__ui__enabled": "true"}
+    asked.create(lake.name, config(lake, **spark))
     lake.until_written()
+    page = asked.do("GET", f"/connectors/{lake.name}/status")["tasks"][0]["page"]
+    assert lake.name in requests.get(f"{page}/StreamingQuery/", timeout=60).text
     pool.until(lambda: lake.offsets() == {0: 50, 1: 50}, "offsets follow", WITHIN_S)
 
     asked.do("PUT", f"/connectors/{lake.name}/stop")

@@ -74,6 +74,7 @@ class Borrowed:
         self.remote = session.remote
         self.ended = session.ended
         self.turns = session.turns
+        self.page = session.page
 
     def close(self) -> None:
         pass

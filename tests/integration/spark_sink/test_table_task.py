@@ -428,6 +428,33 @@ def test_what_is_there_and_no_more(broker: Broker, sink: MakeSink, lake: Path) -
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        ({"starting_timestamp": "3000", "ending_timestamp": "6000"}, [3, 4, 5, 13, 14, 15]),
+        ({"ending_timestamp": "2000"}, [0, 1, 10, 11]),
+        ({"starting_offsets": '{"%s": {"0": 4, "1": -1}}', "ending_offsets": '{"%s": {"0": 6}}'}, [4, 5]),
+        ({"starting_timestamp": "8000", "ending_timestamp": "9000"}, []),
+    ],
+    ids=["times", "to a time", "offsets", "behind the end"],
+)
+def test_a_backfill_ends_where_it_is_told(
+    broker: Broker, sink: MakeSink, lake: Path, keys: dict[str, str], expected: list[int]
+) -> None:
+    topic = make_topic(broker, 2)
+    for n in range(8):
+        for partition in range(2):
+            produce(broker, topic, [{"n": n + 10 * partition}], partition, 1 + n * 1000)
+    told = {key: value % topic if "%s" in value else value for key, value in keys.items()}
+    one = sink(topic, trigger="available_now", max_records_per_batch="3", **told)
+    with one.running() as run:
+        run.until(lambda: run.task.queries[0].done)
+        produce(broker, topic, [{"n": 99}], 0, 4000)
+        run.task.watch(0.1)
+    assert (sorted(numbers(lake / "rows")) if expected else list(lake.glob("rows/*.parquet"))) == expected
+
+
+@pytest.mark.slow
 @pytest.mark.promise("P3")
 def test_what_is_there_is_written_to_the_end_though_the_task_was_paused_and_without_a_lease(
     broker: Broker, sink: MakeSink, lake: Path

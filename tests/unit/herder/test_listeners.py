@@ -33,10 +33,14 @@ HOST = socket.gethostname()
         ({"listeners": "http://a:1,https://b:2"}, "http://a:1"),
         ({"listeners": "http://a:1,https://b:2", "rest.advertised.listener": "https"}, "https://b:2"),
         ({"listeners": "http://a:1", "rest.advertised.host.name": "c", "rest.advertised.port": "3"}, "http://c:3"),
+        ({"listeners": "http://[::1]:8083"}, "http://[::1]:8083"),
+        ({"listeners": "http://a:1", "rest.advertised.host.name": "fd00::7"}, "http://[fd00::7]:1"),
+        ({"listeners": "http://a:1", "rest.advertised.host.name": "[fd00::7]"}, "http://[fd00::7]:1"),
     ],
 )
 def test_others_are_told_the_advertised_address(settings: dict[str, str], told: str) -> None:
     assert str(advertised(settings)) == told
+    assert advertised(settings).address == told.removeprefix("http://").removeprefix("https://")
 
 
 def test_all_addresses_are_taken_or_none() -> None:

@@ -226,6 +226,14 @@ def test_what_a_task_waits_for_needs_attention(client, herder, monkeypatch):
     assert "WAITS The database is away. orders , task 0 on here:1" in str(shown(client, "/ui"))
 
 
+def test_a_task_links_to_the_page_that_another_server_has_of_it(client, herder, monkeypatch):
+    task = TaskStatus("orders", 0, State.RUNNING, "here:1", page="http://spark:4040")
+    state = ConnectorState("orders", ConnectorStatus("orders", State.RUNNING, "here:1"), [task], "sink")
+    monkeypatch.setattr(herder, "status", lambda name: state)
+    assert '<a href="http://spark:4040">' in client.get("/ui/connectors/orders").text
+    assert client.get("/connectors/orders/status").json()["tasks"][0]["page"] == "http://spark:4040"
+
+
 # A new connector.
 
 

@@ -184,6 +184,11 @@ def test_a_lag_that_is_unknown_is_told_as_such(setting):
     assert setting.told(messages.Progress)[-1].lag == -1
 
 
+def test_the_address_of_a_page_is_told_when_it_changes(setting):
+    setting.run(*(EngineProgress(page=page) for page in ("http://a:4040", "http://a:4040", "", "http://a:4041")))
+    assert [message.url for message in setting.told(messages.Page)][:3] == ["http://a:4040", "", "http://a:4041"]
+
+
 # Pausing.
 
 

@@ -64,6 +64,20 @@ def test_times_that_no_clock_shows_are_not_taken(number: float) -> None:
     assert Said().fit(messages.Waiting(number, "the database is away")) is None
 
 
+@pytest.mark.parametrize(
+    ("url", "taken"),
+    [
+        ("http://spark:4040", True),
+        ("", True),
+        ("javascript:alert(1)", False),
+        ("file:///etc/passwd", False),
+        ("http://" + "a" * 9999, False),
+    ],
+)
+def test_a_page_is_one_that_a_browser_may_be_sent_to(url: str, taken: bool) -> None:
+    assert (Said().fit(messages.Page(url)) is not None) is taken
+
+
 def test_questions_that_are_open_are_bounded_until_they_are_answered() -> None:
     asked = Asked(100)
     assert asked.takes(1, 60)

@@ -48,7 +48,9 @@ def _folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def opens(monkeypatch: pytest.MonkeyPatch, task: Task) -> None:
-    session = SimpleNamespace(turns=None, close=lambda: task.calls.append("session closed"), ended=lambda: None)
+    session = SimpleNamespace(
+        turns=None, page="", close=lambda: task.calls.append("session closed"), ended=lambda: None
+    )
     monkeypatch.setattr(supervised, "open_session", lambda *_, **__: session)
 
 

@@ -12,6 +12,7 @@ from spark_sink.tables.fitting import (
     Incoming,
     columns_of,
     fit,
+    hinted,
     new_columns,
 )
 from spark_sink.tables.types import literal, quoted, same, sql_name, widest, without_void
@@ -191,3 +192,42 @@ def test_nullability_is_no_difference_of_types() -> None:
     assert same(struct(a="long"), strict)
     assert not same(struct(a="long", b="long"), struct(b="long", a="long"))
     assert without_void(array("void")) is None
+
+
+def test_a_hint_gives_a_column_its_type_and_what_cannot_be_cast_does_not_fit() -> None:
+    columns = hinted(columns_of(struct(id="long", day="string"), "v"), {"day": "date", "other": "long"})
+    assert columns[1] == Incoming("day", "date", "try_cast(v.`day` AS date)", cast_from="v.`day`")
+    assert new_columns(columns) == [("id", "long"), ("day", "date")]
+    found = fit(struct(id="long", day="date")["fields"], columns, NONE)
+    assert found.columns["day"] == "try_cast(v.`day` AS date)"
+    condition = "(v.`day` IS NOT NULL AND try_cast(v.`day` AS date) IS NULL)"
+    assert found.misfits == (
+        (condition, 'The value of the column "day" cannot be cast to date, as schema.hints says.'),
+    )
+    assert fit([], columns, FULL).misfits == found.misfits
+
+
+def test_what_does_not_fit_is_rescued_by_its_path() -> None:
+    table = struct(id="long", s=struct(a="integer"))["fields"]
+    rows = columns_of(struct(id="string", s=struct(a="long", b="string"), new="double"), "v")
+    found = fit(table, rows, NONE, "_rescued")
+    assert found.misfits == ()
+    assert found.changes == (AddField(("_rescued",), "string"),)
+    assert list(found.columns) == ["id", "s", "_rescued"]
+    json = found.columns["_rescued"]
+    assert json.startswith("nullif(to_json(named_struct('id', IF(v.`id` IS NOT NULL, v.`id`, NULL), 's.a', IF(")
+    assert "'s.b', IF(v.`s`.`b` IS NOT NULL, v.`s`.`b`, NULL)" in json
+    assert "'new', IF(v.`new` IS NOT NULL, v.`new`, NULL)" in json
+    assert found.columns["s"].count("IF(coalesce(NOT (") == 1, "what is too large is null"
+
+
+def test_a_row_that_fits_has_null_in_the_column_that_is_there_already() -> None:
+    table = struct(id="long", _Rescued="string")["fields"]
+    found = fit(table, columns_of(struct(id="long"), "v"), NONE, "_rescued")
+    assert found == Fitted((), {"id": "v.`id`", "_Rescued": "CAST(NULL AS string)"})
+
+
+def test_what_a_required_column_has_not_is_not_rescued() -> None:
+    found = fit([field("id", "long", nullable=False)], [Incoming("id", "string", "v.id", False)], NONE, "_rescued")
+    assert [condition for condition, _ in found.misfits] == ["v.id IS NOT NULL"]
+    assert found.columns["_rescued"] == "CAST(NULL AS string)"

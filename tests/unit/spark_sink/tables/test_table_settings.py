@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from connect.errors import ConfigError, SchemaError
+from spark_sink.sink.checks import problems
 from spark_sink.table_rules import table_for
+from spark_sink.table_settings import TableOptions
 from spark_sink.tables.rows import Rows
 from spark_sink.tables.settings import TableSettings
 from spark_sink.tables.writer import TableWriter
@@ -124,3 +126,41 @@ def test_a_field_for_the_table_must_be_there() -> None:
     rows = Rows.of(fields(_value=struct(a=struct(b="string"))), of(table="/lake/${field}", table__field="a.c"))
     with pytest.raises(ConfigError, match=r'"a.c" is not a field.*: b'):
         rows.parts()
+
+
+@pytest.mark.parametrize(
+    ("written", "hints"),
+    [
+        ("", ()),
+        ("amount decimal(18,2), day date", (("amount", "decimal(18,2)"), ("day", "date"))),
+        (
+            "`a b` struct<x: int, y: array<map<string, decimal(3,1)>>>,`c``d` BIGINT ,",
+            (("a b", "struct<x: int, y: array<map<string, decimal(3,1)>>>"), ("c`d", "BIGINT")),
+        ),
+    ],
+)
+def test_hints_are_columns_and_types(written: str, hints: tuple[tuple[str, str], ...]) -> None:
+    assert of(schema__hints=written).hints == hints
+
+
+@pytest.mark.parametrize(
+    ("written", "why"),
+    [("amount", "is not a column and its type"), ("a int; DROP TABLE x", "is not"), ("a int, A date", "column twice")],
+)
+def test_hints_that_are_none_are_refused(written: str, why: str) -> None:
+    with pytest.raises(ConfigError, match=why):
+        of(schema__hints=written)
+
+
+@pytest.mark.parametrize(
+    ("keys", "key"),
+    [
+        ({"schema.hints": "a int"}, "schema.hints"),
+        ({"rescued.data.column": "_rescued"}, "rescued.data.column"),
+        ({"generated.column.day": "CAST(at AS DATE)"}, "generated.column.day"),
+    ],
+)
+def test_what_only_spark_does_is_refused_without(keys: dict[str, str], key: str) -> None:
+    options = TableOptions.parse({"name": "c", "topics": "t", "table": "/lake/t", **keys})
+    assert [problem for problem, _ in problems(options, "spark")] == []
+    assert [problem for problem, _ in problems(options, "worker")] == [key]

@@ -1,0 +1,81 @@
+"""Spark's connectors on a standalone cluster of two workers that loses its parts: each record is one row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import psutil
+import pytest
+
+from spark_sink.session.cluster import Cluster
+
+from .pool import Pool
+from .test_spark_tables import WITHIN_S, Lake, config, lake
+
+pytest.importorskip("pyspark")
+
+__all__ = ["lake"]
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900), pytest.mark.promise("P3", "P10")]
+
+SPARK = {
+    "spark__driver__memory": "1g",
+    "spark__executor__memory": "512m",
+    "spark__cores__max": "2",
+    "max__records__per__batch": "200",
+}
+
+
+@pytest.fixture
+def cluster() -> Iterator[Cluster]:
+    """One of its own, which the test breaks."""
+    with Cluster(2, memory="1g") as running:
+        yield running
+
+
+def test_a_master_that_dies_stops_nothing(pool: Pool, lake: Lake, cluster: Cluster) -> None:
+    """Who has executors keeps them; only who wants new ones needs a master."""
+    pool.start(1)
+    lake.send(500)
+    pool.up[0].create(lake.name, config(lake, spark__master=cluster.url, **SPARK))
+    lake.until_written()
+    cluster._jvms[0].kill()
+    lake.send(500)
+    lake.until_written()
+    assert pool.up[0].runs(lake.name, 1)
+
+
+def test_a_worker_of_the_cluster_that_dies_costs_its_executor_only(pool: Pool, lake: Lake, cluster: Cluster) -> None:
+    pool.start(1)
+    lake.send(500)
+    pool.up[0].create(lake.name, config(lake, spark__master=cluster.url, **SPARK))
+    lake.until_written()
+    for process in psutil.Process(cluster.workers[0].process.pid).children(recursive=True):
+        process.kill()
+    cluster.workers[0].kill()
+    lake.send(500)
+    lake.until_written()
+    assert pool.up[0].runs(lake.name, 1)
+
+
+def test_executors_come_and_go_with_the_work(pool: Pool, lake: Lake, cluster: Cluster) -> None:
+    """Dynamic allocation: none is there while nothing is to be done, and speculation repeats no row."""
+    dynamic = {
+        "spark__dynamicAllocation__enabled": "true",
+        "spark__dynamicAllocation__shuffleTracking__enabled": "true",
+        "spark__dynamicAllocation__minExecutors": "0",
+        "spark__dynamicAllocation__executorIdleTimeout": "2s",
+        "spark__speculation": "true",
+        "spark__speculation__interval": "50ms",
+        "spark__speculation__multiplier": "1.1",
+        "spark__speculation__quantile": "0.1",
+        "spark__speculation__minTaskRuntime": "10ms",
+    }
+    pool.start(1)
+    lake.send(500)
+    pool.up[0].create(lake.name, config(lake, spark__master=cluster.url, **SPARK, **dynamic))
+    lake.until_written()
+    workers = [psutil.Process(worker.process.pid) for worker in cluster.workers]
+    pool.until(lambda: not any(worker.children() for worker in workers), "executors are given back", WITHIN_S)
+    lake.send(500)
+    lake.until_written()
