@@ -139,7 +139,7 @@ def _merge(batch: Any, table: str, *order: str) -> None:
     rows = rows.withColumn("rank", functions.row_number().over(newest)).where("rank = 1").selectExpr(*_BY_HAND)
     target = DeltaTable.forPath(batch.sparkSession, table).alias("t")
     merge = target.merge(rows.alias("s"), "t.id = s.id")
-    columns = {name: f"s.{name}" for name in _COLUMNS}
+    columns: dict[str, Any] = {name: f"s.{name}" for name in _COLUMNS}
     merge.whenMatchedUpdate(set=columns).whenNotMatchedInsert(values=columns).execute()
 
 

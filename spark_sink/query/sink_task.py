@@ -105,8 +105,17 @@ class SinkQueryTask(SupervisedTask):
             plan = self.plan(query, self.shape(query))
         except TooEarly as early:
             log.debug("%s", early)
+            query.done = self._nothing_to_read()
             return None
         return self._start(query, plan, self.generation)
+
+    def _nothing_to_read(self) -> bool:
+        """Whether the connector ends where it begins."""
+        if not self._until:
+            return False
+        start = as_offsets(self.generation.start)
+        start = {**self._ends.begins([partition for partition in self._until if partition not in start]), **start}
+        return all(start[partition] >= end for partition, end in self._until.items())
 
     def plan(self, query: SinkQuery, shape: RowShape | None) -> ReadPlan:
         """What a query reads."""

@@ -95,18 +95,25 @@ def columns_of(kind: Type, sql: str) -> list[Incoming]:
     ]
 
 
-def new_columns(incoming: Sequence[Incoming]) -> list[tuple[str, Type]]:
-    """The columns of a new table for such rows.
+def new_columns(incoming: Sequence[Incoming], rescued: str | None = None) -> list[tuple[str, Type]]:
+    """The columns of a new table for such rows. `rescued` as for `fit`.
 
     Raises:
-        SchemaError: names differ only in case, or there is no column.
+        SchemaError: names differ only in case, there is no column, or `rescued` is one of the rows.
     """
+    if rescued is not None:
+        _no_field(incoming, rescued)
     _no_doubles([each.name for each in incoming], ())
     typed = [(each.name, without_void(each.type)) for each in incoming]
     found = [(name, kind) for name, kind in typed if kind is not None]
     if not found:
         raise SchemaError("The records have no field that could be a column of a table.")
-    return found
+    return found if rescued is None else [*found, (rescued, "string")]
+
+
+def _no_field(incoming: Sequence[Incoming], rescued: str) -> None:
+    if any(column.name.lower() == rescued.lower() for column in incoming):
+        raise SchemaError(f'"{rescued}" is a field of the records. Name another rescued.data.column.')
 
 
 def hinted(columns: Sequence[Incoming], hints: Mapping[str, Type]) -> list[Incoming]:
@@ -138,8 +145,7 @@ def fit(
     fitter = _Fitter(policy, rescued is not None)
     if rescued is None:
         return fitter.rows(table, incoming)
-    if any(column.name.lower() == rescued.lower() for column in incoming):
-        raise SchemaError(f'"{rescued}" is a field of the records. Name another rescued.data.column.')
+    _no_field(incoming, rescued)
     own = next((each["name"] for each in table if each["name"].lower() == rescued.lower()), None)
     fitted = fitter.rows([each for each in table if each["name"] != own], incoming)
     added = () if own is not None else (AddField((rescued,), "string"),)

@@ -6,7 +6,7 @@ import logging
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from connect.errors import ConfigError, ConnectError, RetriableError, SchemaError
@@ -19,7 +19,7 @@ from spark_sink.tables.batch_offsets import BatchOffsets
 from spark_sink.tables.conflicts import until_nobody_is_in_the_way
 from spark_sink.tables.existing import set_clustering, set_properties
 from spark_sink.tables.files import write_files
-from spark_sink.tables.fitting import Fitted, Incoming, fit, new_columns
+from spark_sink.tables.fitting import Fitted, fit, new_columns
 from spark_sink.tables.hints import types_of_hints
 from spark_sink.tables.maintenance import Maintenance
 from spark_sink.tables.modes import Known, TableBatch
@@ -191,7 +191,7 @@ class TableWriter:
         incoming = rows.incoming()
         columns = table.columns()
         if columns is None:
-            table.create(self._new_columns(incoming), self.settings)
+            table.create(new_columns(incoming, self.settings.rescued), self.settings)
             columns = _there(table)
         changes = self._changes_tables and table.name not in self._changed
         state = table.state() if changes or self.settings.mode == UPSERT else None
@@ -202,6 +202,8 @@ class TableWriter:
             table.alter(fitted.changes)
             columns = _there(table)
             fitted = fit(columns, incoming, self.settings.policy, self.settings.rescued)
+        generated = {name.lower() for name, _ in self.settings.generated}
+        fitted = replace(fitted, others=tuple(name for name in fitted.others if name.lower() not in generated))
         if not fitted.columns:
             raise ConfigError("schema.evolution.unknown.fields", f'"{table.name}" has none of the records\' fields.')
         if changes and state is not None:
@@ -214,10 +216,6 @@ class TableWriter:
         types = {column["name"]: column["type"] for column in columns}
         self._known[table.name] = known = Known(rows.columns, fitted, types, layout)
         return known
-
-    def _new_columns(self, incoming: Sequence[Incoming]) -> list[tuple[str, Type]]:
-        rescued = self.settings.rescued
-        return new_columns(incoming) + ([(rescued, "string")] if rescued is not None else [])
 
     def _tell(self, table: Table, fitted: Fitted) -> None:
         for paths, why in ((fitted.ignored, "the table has no such column"), (fitted.untyped, "it was always null")):

@@ -69,5 +69,4 @@ WITHOUT_EFFECT: Final[dict[str, str | WithoutEffect]] = {
     "log.position.check.enable": WithoutEffect("a position that the server has no more is always found", ("true",)),
     "guardrail.collections.*": "there is no limit on tables. table.include.list chooses them",
     "custom.metric.tags": "metrics have the labels that `connect docs metrics` tells",
-    "openlineage.*": "nothing is told to OpenLineage",
 }

@@ -45,8 +45,8 @@ def test_runs_are_told_with_what_they_read_and_write(
     running = start(
         standalone,
         topic,
-        openlineage__integration__job__namespace="files",
-        openlineage__integration__dataset__kafka__bootstrap__servers="kafka1:9092,kafka2:9092",
+        openlineage_integration_job_namespace="files",
+        openlineage_integration_dataset_kafka_bootstrap_servers="kafka1:9092,kafka2:9092",
     )
     running.until(lambda: receiver.kinds("sink.0") == ["START", "RUNNING"])
     running.until(lambda: receiver.kinds("source.0") == ["START", "RUNNING"])
@@ -74,10 +74,10 @@ def test_a_failure_is_told_and_a_new_start_is_another_run(
     told = {"enabled": "true", "config.file.path": receiver.file(standalone.folder)}
     broken = {
         "transforms": "cast",
-        "transforms__cast__type": "org.apache.kafka.connect.transforms.Cast$Value",
-        "transforms__cast__spec": "int32",
+        "transforms_cast_type": "org.apache.kafka.connect.transforms.Cast$Value",
+        "transforms_cast_spec": "int32",
     }
-    lineage = {f"{KEYS}{key}".replace(".", "__"): value for key, value in told.items()}
+    lineage = {f"{KEYS}{key}".replace(".", "_"): value for key, value in told.items()}
     running = start(standalone, topic, **lineage, **broken)
     running.until(lambda: receiver.kinds("sink.0")[-1:] == ["FAIL"])
     failed = receiver.of("sink.0")[-1]

@@ -32,12 +32,12 @@ POSTGRES = {"connection.url": "jdbc:postgresql://db:5433/shop?user=me&password=s
         (
             JdbcSourceConnector,
             {
-                "connection.url": "jdbc:mariadb://me:secret@db/shop",
+                "connection.url": "jdbc:mariadb://db/shop",
                 "table.whitelist": "orders",
                 "mode": "bulk",
                 "topic.prefix": "p-",
             },
-            [("mysql://db", "shop.orders")],
+            [("mysql://db:3306", "shop.orders")],
         ),
         (S3SinkConnector, {"s3.bucket.name": "lake", "topics.dir": "raw"}, [("s3://lake", "raw")]),
         (GcsSinkConnector, {"gcs.bucket.name": "lake"}, [("gs://lake", "topics")]),

@@ -71,7 +71,7 @@ def test_a_sink_reads_topics_and_a_source_writes_them(kind: str, read: str) -> N
     from connect.herder.lineage import _Run, event
     from connect.settings.lineage_keys import lineage_options
 
-    task = spec(kind, worker={**ON, "group.id": "pool"}, description="Orders.")
+    task = spec(kind, worker={**ON, "group.id": "pool"}, job__description="Orders.")
     options = lineage_options(task.worker_config, task.connector_config)
     run = _Run("0198f0b4-0000-7000-8000-000000000000", options, task, [("file", "/in")], {"a"})
     made = event(run, "RUNNING", None)
