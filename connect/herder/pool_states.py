@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from connect.group import Work, can_be_told
 from connect.group.wire import LONGEST_NAME
+from connect.herder.connectors import StartedConnector
 from connect.herder.errors import NobodyKnownError, NotFoundError
 from connect.herder.pool import Pool
 from connect.herder.views import plugin_version
@@ -35,15 +36,26 @@ class PoolStates:
         self._later = later
         #: What this worker last said of its connectors (task None) and tasks.
         self._said: dict[tuple[str, int | None], ConnectorStatus | TaskStatus] = {}
+        #: The versions of plug-ins that were loaded here, by connector.class.
+        self._versions: dict[str, str] = {}
 
     def put(self, name: str, state: State, trace: str | None = None, restart: RestartNote | None = None) -> None:
         """Publish a connector's state."""
         started = self._worker.connectors.get(name)
         written = self._pool.state.connectors.get(name, {})
-        version = started.version if started is not None else plugin_version(self._worker.plugins, written)
+        version = self._version(written, started)
         status = ConnectorStatus(name, state, self._worker.id, trace, self._generation(), version, restart)
         # That it ended here must not hide that it runs elsewhere by now.
         (self._statuses.put_safe if state is State.UNASSIGNED else self._statuses.put)(status)
+
+    def _version(self, written: Mapping[str, str], started: StartedConnector | None) -> str | None:
+        """The version of a connector's plug-in. A jar tells it only when it is loaded: then it is kept."""
+        plugin = written.get("connector.class", "")
+        if started is None:
+            return plugin_version(self._worker.plugins, written) or self._versions.get(plugin)
+        if started.version is not None:
+            self._versions[plugin] = started.version
+        return started.version
 
     def put_task(
         self, name: str, number: int, state: State, trace: str | None = None, restart: RestartNote | None = None

@@ -255,8 +255,8 @@ def _discovery(places: Iterable[Path]) -> str:
     return "service_load" if all(map(has_manifests, places)) else "only_scan"
 
 
-def translated(call: Callable[[], T], what: str) -> T:
-    """Run Java code; its exceptions become errors of this project with Java's words.
+def translated(call: Callable[[], T], what: str, *, plain: bool = False) -> T:
+    """Run Java code; its exceptions become errors of this project with Java's words. `plain` as for `as_error`.
 
     Raises:
         ConfigError, DataError, RetriableError, ConnectError: as the exception says.
@@ -266,18 +266,23 @@ def translated(call: Callable[[], T], what: str) -> T:
     try:
         return call()
     except jpype.JException as error:
-        failure = as_error(error, what)
+        failure = as_error(error, what, plain=plain)
     raise failure  # its cause is Java's trace
 
 
-def as_error(error: Any, what: str) -> ConnectError:
-    """Java's exception as an error of this project: its kind, its class and message, and its trace as the cause."""
+def as_error(error: Any, what: str, *, plain: bool = False) -> ConnectError:
+    """Java's exception as an error of this project: its kind, its class and message, and its trace as the cause.
+
+    `plain`: a ConnectException, with which a connector refuses what a user asks of it, has its message alone.
+    """
     words = f"{what}: {error.getClass().getName()}: {error.getMessage()}"
     names = []
     kind = error.getClass()
     while kind is not None:
         names.append(str(kind.getName()))
         kind = kind.getSuperclass()
+    if plain and "org.apache.kafka.connect.errors.ConnectException" in names and error.getMessage() is not None:
+        words = str(error.getMessage())
     made: ConnectError
     if any(name.endswith((".ConfigException", ".ConnectorConfigException")) for name in names):
         made = ConfigError("connector.class", words)

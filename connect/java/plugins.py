@@ -117,10 +117,11 @@ class _JavaConnector(StandIn):
     def stop(self) -> None:
         self._call("stop", lambda made: made.stop())
 
-    def _call(self, name: str, call: Any) -> Any:
+    def _call(self, name: str, call: Any, *, plain: bool = False) -> Any:
+        """Call a method of Java's connector. `plain`: see `jvm.as_error`."""
         with self.class_loader():
             made = self._java or self.make()
-            return jvm.translated(lambda: call(made), f"{self.java_class}.{name}")
+            return jvm.translated(lambda: call(made), f"{self.java_class}.{name}", plain=plain)
 
     def _context(self) -> Any:
         return jvm.proxy("org.apache.kafka.connect.connector.ConnectorContext", self._offers())
@@ -151,7 +152,7 @@ class JavaSourceConnector(_JavaConnector, SourceConnector):
         changes = jvm.java("java.util.HashMap")()
         for partition, offset in offsets.items():
             changes.put(jvm.to_map(dict(partition)), None if offset is None else jvm.to_map(offset))
-        return bool(self._call("alterOffsets", lambda made: made.alterOffsets(jvm.to_map(config), changes)))
+        return bool(self._call("alterOffsets", lambda made: made.alterOffsets(jvm.to_map(config), changes), plain=True))
 
     def _context(self) -> Any:
         def offset(partition: Any) -> Any:
@@ -181,7 +182,7 @@ class JavaSinkConnector(_JavaConnector, SinkConnector):
         for partition, offset in offsets.items():
             place = jvm.java("org.apache.kafka.common.TopicPartition")(partition.topic, partition.partition)
             changes.put(place, None if offset is None else jvm.java("java.lang.Long")(offset))
-        return bool(self._call("alterOffsets", lambda made: made.alterOffsets(jvm.to_map(config), changes)))
+        return bool(self._call("alterOffsets", lambda made: made.alterOffsets(jvm.to_map(config), changes), plain=True))
 
     def _context(self) -> Any:
         return jvm.proxy("org.apache.kafka.connect.sink.SinkConnectorContext", self._offers())
