@@ -52,7 +52,8 @@ class Lineage:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._runs: dict[tuple[str, int], _Run] = {}
-        self._events: queue.Queue[tuple[str, RunEvent] | None] = queue.Queue(_MOST)
+        # Both come with the first event: most workers have none.
+        self._events: queue.Queue[tuple[str, RunEvent] | None]
         self._clients: dict[str, OpenLineageClient] = {}
         self._thread: threading.Thread | None = None
         self._told = ""
@@ -113,6 +114,7 @@ class Lineage:
     def _send(self, run: _Run, kind: str, error: str | None = None) -> None:
         with self._lock:
             if self._thread is None:
+                self._events = queue.Queue(_MOST)
                 self._thread = threading.Thread(target=self._work, name="lineage", daemon=True)
                 self._thread.start()
         try:

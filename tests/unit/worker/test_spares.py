@@ -81,12 +81,20 @@ def test_a_task_that_is_restarted_finds_it(run, monkeypatch):
     assert start(run, "one").pid == spare
 
 
+def gone(pid: int) -> bool:
+    """Whether a process has ended, whoever is still to be told."""
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
 def test_one_that_was_killed_is_given_to_nobody(run):
     start(run, "one")
     until(lambda: waiting_of(run))
     (spare,) = waiting_of(run)
     os.kill(spare, signal.SIGKILL)
-    until(lambda: not psutil.pid_exists(spare) or psutil.Process(spare).status() == psutil.STATUS_ZOMBIE)
+    until(lambda: gone(spare))
     task = start(run, "other")
     assert task.pid != spare
     until(lambda: waiting_of(run) and waiting_of(run) != [spare])
