@@ -115,6 +115,10 @@ class Definition:
         self[name]
         return Definition((s.replaced(**changes) if s.name == name else s for s in self), self.others)
 
+    def of_connector(self) -> Definition:
+        """A worker's settings as a connector has them: by default what its worker says."""
+        return Definition(s.replaced(default=None, doc=f"{s.doc} By default the worker's.") for s in self)
+
     def with_others(
         self,
         aliases: Mapping[str, str | Alias] | None = None,

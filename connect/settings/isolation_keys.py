@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from connect.settings.definition import Definition
 from connect.settings.options import Options
-from connect.settings.setting import Int, Setting, String
+from connect.settings.setting import Int, String
 from connect.settings.validators import between, one_of
 
 #: A process for each task.
@@ -76,13 +76,8 @@ class JavaProcessOptions(Options):
     )
 
 
-def _of_connector(setting: Setting[Any]) -> Setting[Any]:
-    """A worker's setting as a connector has it: by default what its worker says."""
-    return setting.replaced(default=None, doc=f"{setting.doc} By default the worker's.")
-
-
-CONNECTOR_ISOLATION: Final = Definition(_of_connector(setting) for setting in IsolationOptions.definition())
-JAVA_CONNECTOR_ISOLATION: Final = Definition([_of_connector(JavaProcessOptions.definition()["java.isolation"])])
+CONNECTOR_ISOLATION: Final = IsolationOptions.definition().of_connector()
+JAVA_CONNECTOR_ISOLATION: Final = Definition([JavaProcessOptions.definition()["java.isolation"]]).of_connector()
 
 
 def isolation(worker: Mapping[str, Any], connector: Mapping[str, Any]) -> str:

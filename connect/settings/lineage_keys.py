@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from connect.settings.definition import Definition
 from connect.settings.options import Options
-from connect.settings.setting import Boolean, List, Setting, String
+from connect.settings.setting import Boolean, List, String
 
 _GROUP: Final = "Lineage"
 
@@ -106,11 +105,7 @@ class LineageOptions(Options):
     )
 
 
-def _of_connector(setting: Setting[Any]) -> Setting[Any]:
-    return setting.replaced(default=None, doc=f"{setting.doc} By default the worker's.")
-
-
-CONNECTOR_LINEAGE: Final = Definition(_of_connector(setting) for setting in LineageOptions.definition())
+CONNECTOR_LINEAGE: Final = LineageOptions.definition().of_connector()
 
 
 def lineage_options(worker: Mapping[str, Any], connector: Mapping[str, Any]) -> LineageOptions:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from connect.settings.definition import Definition
 from connect.settings.options import Options
 from connect.settings.setting import Double, Long, String, seconds
 from connect.settings.validators import at_least, between, one_of
@@ -133,11 +132,7 @@ class RecoveryOptions(Options):
     )
 
 
-#: As a connector has them: by default what its worker says.
-CONNECTOR_RECOVERY: Final = Definition(
-    setting.replaced(default=None, doc=f"{setting.doc} By default the worker's.")
-    for setting in RecoveryOptions.definition()
-)
+CONNECTOR_RECOVERY: Final = RecoveryOptions.definition().of_connector()
 
 
 def recovery(worker: Mapping[str, Any], connector: Mapping[str, Any]) -> RecoveryOptions:

@@ -5,26 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 from connect import settings
 from connect.settings import WithoutEffect
+from connectors.objects import connection
 from connectors.objects.sink import keys
 from connectors.objects.sink.keys import ObjectOptions
+from connectors.objects.store import Store
 
 _CONTAINER: Final = "Container"
-_CONNECTION: Final = "Connection"
 
-SMALLEST_PART: Final = 5 * keys.MIB
 #: The largest that Confluent's connector takes; the service itself takes 4,000 MiB.
 _LARGEST_PART: Final = 100 * keys.MIB
 EXPONENTIAL: Final = "exponential"
 FIXED: Final = "fixed"
-
-
-def _url(_: str, value: str) -> None:
-    if value and (urlsplit(value).scheme not in ("http", "https") or not urlsplit(value).hostname):
-        raise ValueError("is not an address. Write http://host:port or https://host.")
 
 
 def _container(_: str, value: str) -> None:
@@ -96,95 +90,46 @@ class AzureBlobSinkOptions(
         importance="LOW",
         group=_CONTAINER,
         width="LONG",
-        validator=_url,
+        validator=connection.check_address,
         doc="The address of the account where it is not https://ACCOUNT.blob.core.windows.net: another cloud's, or a "
         "server's that speaks Azure's protocol.",
     )
-    proxy = settings.String(
-        "azblob.proxy.url",
-        default="",
-        importance="LOW",
-        group=_CONNECTION,
-        validator=_url,
-        doc="An HTTP proxy for all requests: http://host:port. Default: as HTTPS_PROXY and NO_PROXY say.",
-    )
-    proxy_user = settings.String(
-        "azblob.proxy.user", default="", importance="LOW", group=_CONNECTION, doc="The user name at the proxy."
-    )
-    proxy_password = settings.Password(
-        "azblob.proxy.password", default=None, importance="LOW", group=_CONNECTION, doc="The password at the proxy."
-    )
+    proxy = connection.proxy_url("azblob.proxy.url")
+    proxy_user = connection.proxy_user("azblob.proxy.user")
+    proxy_password = connection.proxy_password("azblob.proxy.password")
     retry_type = settings.String(
         "azblob.retry.type",
         default="EXPONENTIAL",
         importance="LOW",
-        group=_CONNECTION,
+        group=connection.CONNECTION,
         validator=settings.one_of(EXPONENTIAL, FIXED, ignore_case=True),
         convert=str.lower,
         doc="How the pauses between a request and its repetition grow: EXPONENTIAL (each is twice as long as the one "
         "before, with jitter) or FIXED.",
     )
-    retries = settings.Int(
-        "azblob.retry.retries",
-        default=3,
-        group=_CONNECTION,
-        validator=settings.at_least(0),
-        doc="How often the client repeats a request by itself after a temporary error.",
-    )
-    backoff = settings.Long(
-        "azblob.retry.backoff.ms",
-        default=4000,
-        importance="LOW",
-        group=_CONNECTION,
-        validator=settings.at_least(0),
-        convert=settings.seconds,
-        doc="The first pause after such an error.",
-    )
-    longest_backoff = settings.Long(
-        "azblob.retry.max.backoff.ms",
-        default=120_000,
-        importance="LOW",
-        group=_CONNECTION,
-        validator=settings.at_least(1),
-        convert=settings.seconds,
-        doc="The longest pause.",
-    )
-    connect_timeout = settings.Long(
-        "azblob.connection.timeout.ms",
-        default=30_000,
-        importance="LOW",
-        group=_CONNECTION,
-        validator=settings.at_least(1),
-        convert=settings.seconds,
-        doc="How long to wait for a connection.",
-    )
-    request_timeout = settings.Long(
-        "azblob.request.timeout.ms",
-        default=60_000,
-        importance="LOW",
-        group=_CONNECTION,
-        validator=settings.at_least(1),
-        convert=settings.seconds,
-        doc="How long to wait for a response, or for its next bytes.",
-    )
+    retries = connection.retries("azblob.retry.retries")
+    backoff = connection.backoff("azblob.retry.backoff.ms", 4000)
+    longest_backoff = connection.longest_backoff("azblob.retry.max.backoff.ms", 120_000)
+    connect_timeout = connection.connect_timeout("azblob.connection.timeout.ms", 30_000)
+    request_timeout = connection.request_timeout("azblob.request.timeout.ms")
     compression_type = keys.compression_type("az.compression.type")
     compression_level = keys.compression_level("az.compression.level")
-    part_size = keys.part_size("azblob.block.size", SMALLEST_PART, _LARGEST_PART)
-    memory = keys.memory("azblob.memory.bytes", "azblob.spill.dir", SMALLEST_PART)
+    part_size = keys.part_size("azblob.block.size", Store.smallest_part, _LARGEST_PART)
+    memory = keys.memory("azblob.memory.bytes", "azblob.spill.dir", Store.smallest_part)
     spill_folder = keys.spill_folder("azblob.spill.dir", "azblob.block.size")
     threads = keys.threads("azblob.upload.threads")
 
-
-def problems(parsed: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Keys that contradict each other: the key at fault, and why. Looks only at keys that are present."""
-    name = "azblob.account.name"
-    given = [
-        key
-        for key in ("azblob.connection.string", "azblob.account.key", "azblob.sas.token")
-        if (secret := parsed.get(key)) and secret.reveal()
-    ]
-    if len(given) > 1:
-        return [(given[1], f"contradicts {given[0]}. Remove one of them.")]
-    if "azblob.connection.string" not in given and name in parsed and not parsed[name]:
-        return [(name, "is required, or azblob.connection.string.")]
-    return []
+    @staticmethod
+    def problems(parsed: Mapping[str, Any]) -> list[tuple[str, str]]:
+        """Keys that contradict each other: the key at fault, and why. Looks only at keys that are present."""
+        name = "azblob.account.name"
+        given = [
+            key
+            for key in ("azblob.connection.string", "azblob.account.key", "azblob.sas.token")
+            if (secret := parsed.get(key)) and secret.reveal()
+        ]
+        if len(given) > 1:
+            return [(given[1], f"contradicts {given[0]}. Remove one of them.")]
+        if "azblob.connection.string" not in given and name in parsed and not parsed[name]:
+            return [(name, "is required, or azblob.connection.string.")]
+        return []

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from connect import ConfigError
-from connect.settings import Config
-from connectors.azure.keys import AzureBlobSinkOptions, problems
+from connectors.azure.keys import AzureBlobSinkOptions
 from connectors.objects.sink.plan import SinkPlan
 
 
 class AzureBlobSinkPlan(SinkPlan, AzureBlobSinkOptions):
-    """The plan, with Azure's keys."""
+    """The plan, with the store's keys."""
 
     reach = ("azblob.", "az.")
 
-    def __init__(self, config: Config) -> None:
-        """Derive the plan from parsed values. Raises as `SinkPlan`."""
-        super().__init__(config)
-        for key, why in problems(config):
-            raise ConfigError(key, why)
+    @property
+    def namespace(self) -> str:
+        return f"wasbs://{self.container}@{self.account}.blob.core.windows.net"

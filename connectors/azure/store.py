@@ -7,11 +7,12 @@ import logging
 import random
 import uuid
 from typing import Any, Final
-from urllib.parse import quote, urlsplit, urlunsplit
 
 from connect import ConfigError, ConnectError
 from connect.errors import one_line
-from connectors.azure.keys import FIXED, SMALLEST_PART, AzureBlobSinkOptions
+from connect.kit.failures import origin
+from connectors.azure.keys import FIXED, AzureBlobSinkOptions
+from connectors.objects.connection import with_user
 from connectors.objects.store import (
     CONFLICT,
     CREDENTIALS,
@@ -75,12 +76,10 @@ class AzureStore(Store):
         ConfigError: the connection string is wrong.
     """
 
-    smallest_part = SMALLEST_PART
-
     def __init__(self, options: AzureBlobSinkOptions) -> None:
         self._container = _client(options)
         self.name = options.container
-        self.where = f"container {options.container} at {_without_user(self._container.primary_endpoint)}"
+        self.where = f"container {options.container} of {origin(self._container.primary_endpoint)}"
         self._times = RequestTimes()
 
     def upload(self, key: str, content_type: str, first: int, rules: str, *, conditional: bool) -> AzureUpload:
@@ -234,8 +233,8 @@ def _client(options: AzureBlobSinkOptions) -> Any:
         "max_single_put_size": _ONE_REQUEST,
         "user_agent": "connect-runtime",
     }
-    if options.proxy:
-        more["proxies"] = {"http": _proxy(options), "https": _proxy(options)}
+    if proxy := with_user(options.proxy, options.proxy_user, options.proxy_password):
+        more["proxies"] = {"http": proxy, "https": proxy}
     if options.connection_string is not None and options.connection_string.reveal():
         try:
             return ContainerClient.from_connection_string(options.connection_string.reveal(), options.container, **more)
@@ -278,16 +277,6 @@ def _credential(options: AzureBlobSinkOptions) -> Any:
     return DefaultAzureCredential()
 
 
-def _proxy(options: AzureBlobSinkOptions) -> str:
-    if not options.proxy_user:
-        return options.proxy
-    parts = urlsplit(options.proxy)
-    user = quote(options.proxy_user, safe="")
-    if options.proxy_password is not None:
-        user += ":" + quote(options.proxy_password.reveal(), safe="")
-    return urlunsplit(parts._replace(netloc=f"{user}@{parts.netloc.rpartition('@')[2]}"))
-
-
 def _failure(error: BaseException, tried: str) -> Failure:
     from azure.core import exceptions as core
 
@@ -309,8 +298,3 @@ def _failure(error: BaseException, tried: str) -> Failure:
             UNREACHABLE, True, f"{tried}: it cannot be reached ({name}). Check azblob.account.name and the network."
         )
     return Failure(OTHER, False, f"{tried}: {name}: {one_line(error)[:300]}")
-
-
-def _without_user(address: str) -> str:
-    parts = urlsplit(address)
-    return f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path}"

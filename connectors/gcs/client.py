@@ -12,11 +12,12 @@ import threading
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import quote, urlsplit, urlunsplit
+from urllib.parse import quote
 
 from connect import ConfigError, ConnectError
 from connect.errors import one_line
 from connectors.gcs.keys import GcsSinkOptions
+from connectors.objects.connection import with_user
 from connectors.objects.store import RequestTimes
 
 _SCOPE: Final = "https://www.googleapis.com/auth/devstorage.read_write"
@@ -129,7 +130,8 @@ def _session(options: GcsSinkOptions) -> Any:
     from requests.adapters import HTTPAdapter
     from urllib3.util.retry import Retry
 
-    proxies = {"http": _proxy(options), "https": _proxy(options)} if options.proxy else {}
+    proxy = with_user(options.proxy, options.proxy_user, options.proxy_password)
+    proxies = {"http": proxy, "https": proxy} if proxy else {}
     of_tokens = requests.Session()
     of_tokens.proxies.update(proxies)
     found = _credentials(options, google.Request(of_tokens))
@@ -193,16 +195,6 @@ def _of_file(key: str, content: str) -> Any:
         return makers[kind](said, scopes=[_SCOPE])
     except ValueError as error:  # google-auth's MalformedError is one
         raise ConfigError(key, f"is not complete: {one_line(error)[:200]}.") from None
-
-
-def _proxy(options: GcsSinkOptions) -> str:
-    if not options.proxy_user:
-        return options.proxy
-    parts = urlsplit(options.proxy)
-    user = quote(options.proxy_user, safe="")
-    if options.proxy_password is not None:
-        user += ":" + quote(options.proxy_password.reveal(), safe="")
-    return urlunsplit(parts._replace(netloc=f"{user}@{parts.netloc.rpartition('@')[2]}"))
 
 
 def _message(answer: Any) -> str:

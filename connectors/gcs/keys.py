@@ -4,25 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 from connect import settings
 from connect.settings import WithoutEffect
+from connectors.objects import connection
 from connectors.objects.sink import keys
 from connectors.objects.sink.keys import ObjectOptions
+from connectors.objects.store import Store
 
 _BUCKET: Final = "Bucket"
 _ACCESS: Final = "Access"
-_CONNECTION: Final = "Connection"
 
 #: Where Google's JSON API is.
 GOOGLE: Final = "https://storage.googleapis.com"
-SMALLEST_PART: Final = 5 * keys.MIB
-
-
-def _url(_: str, value: str) -> None:
-    if value and (urlsplit(value).scheme not in ("http", "https") or not urlsplit(value).hostname):
-        raise ValueError("is not an address. Write http://host:port or https://host.")
 
 
 class GcsSinkOptions(
@@ -62,7 +56,7 @@ class GcsSinkOptions(
         importance="LOW",
         group=_BUCKET,
         width="LONG",
-        validator=_url,
+        validator=connection.check_address,
         convert=lambda written: (written or GOOGLE).rstrip("/"),
         doc="The address of a server other than Google's that speaks its JSON API: http://host:port.",
     )
@@ -96,74 +90,25 @@ class GcsSinkOptions(
         doc="Without the two keys above: whether to look for Google's application default credentials (the variable "
         "GOOGLE_APPLICATION_CREDENTIALS, gcloud's own, the machine's metadata server). false: requests without any.",
     )
-    proxy = settings.String(
-        "gcs.proxy.url",
-        default="",
-        importance="LOW",
-        group=_CONNECTION,
-        validator=_url,
-        doc="An HTTP proxy for all requests: http://host:port. Default: as HTTPS_PROXY and NO_PROXY say.",
-    )
-    proxy_user = settings.String(
-        "gcs.proxy.user", default="", importance="LOW", group=_CONNECTION, doc="The user name at the proxy."
-    )
-    proxy_password = settings.Password(
-        "gcs.proxy.password", default=None, importance="LOW", group=_CONNECTION, doc="The password at the proxy."
-    )
-    retries = settings.Int(
-        "gcs.part.retries",
-        default=3,
-        group=_CONNECTION,
-        validator=settings.at_least(0),
-        doc="How often the client repeats a request by itself after a temporary error.",
-    )
-    backoff = settings.Long(
-        "gcs.retry.backoff.ms",
-        default=200,
-        importance="LOW",
-        group=_CONNECTION,
-        validator=settings.at_least(0),
-        convert=settings.seconds,
-        doc="The first pause after such an error. It doubles each time, with jitter.",
-    )
-    longest_backoff = settings.Long(
-        "gcs.retry.backoff.max.ms",
-        default=20_000,
-        importance="LOW",
-        group=_CONNECTION,
-        validator=settings.at_least(0),
-        convert=settings.seconds,
-        doc="The longest pause.",
-    )
-    connect_timeout = settings.Long(
-        "gcs.connect.timeout.ms",
-        default=10_000,
-        importance="LOW",
-        group=_CONNECTION,
-        validator=settings.at_least(1),
-        convert=settings.seconds,
-        doc="How long to wait for a connection.",
-    )
-    request_timeout = settings.Long(
-        "gcs.request.timeout.ms",
-        default=60_000,
-        importance="LOW",
-        group=_CONNECTION,
-        validator=settings.at_least(1),
-        convert=settings.seconds,
-        doc="How long to wait for a response, or for its next bytes.",
-    )
+    proxy = connection.proxy_url("gcs.proxy.url")
+    proxy_user = connection.proxy_user("gcs.proxy.user")
+    proxy_password = connection.proxy_password("gcs.proxy.password")
+    retries = connection.retries("gcs.part.retries")
+    backoff = connection.backoff("gcs.retry.backoff.ms", 200, " It doubles each time, with jitter.")
+    longest_backoff = connection.longest_backoff("gcs.retry.backoff.max.ms", 20_000)
+    connect_timeout = connection.connect_timeout("gcs.connect.timeout.ms", 10_000)
+    request_timeout = connection.request_timeout("gcs.request.timeout.ms")
     compression_type = keys.compression_type("gcs.compression.type")
     compression_level = keys.compression_level("gcs.compression.level")
-    part_size = keys.part_size("gcs.part.size", SMALLEST_PART)
-    memory = keys.memory("gcs.memory.bytes", "gcs.spill.dir", SMALLEST_PART)
+    part_size = keys.part_size("gcs.part.size", Store.smallest_part)
+    memory = keys.memory("gcs.memory.bytes", "gcs.spill.dir", Store.smallest_part)
     spill_folder = keys.spill_folder("gcs.spill.dir", "gcs.part.size")
     threads = keys.threads("gcs.upload.threads")
 
-
-def problems(parsed: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Keys that contradict each other: the key at fault, and why. Looks only at keys that are present."""
-    content = parsed.get("gcs.credentials.json")
-    if content and content.reveal() and parsed.get("gcs.credentials.path"):
-        return [("gcs.credentials.json", "contradicts gcs.credentials.path. Remove one of them.")]
-    return []
+    @staticmethod
+    def problems(parsed: Mapping[str, Any]) -> list[tuple[str, str]]:
+        """Keys that contradict each other: the key at fault, and why. Looks only at keys that are present."""
+        content = parsed.get("gcs.credentials.json")
+        if content and content.reveal() and parsed.get("gcs.credentials.path"):
+            return [("gcs.credentials.json", "contradicts gcs.credentials.path. Remove one of them.")]
+        return []

@@ -6,12 +6,12 @@ import json
 import uuid
 from collections.abc import Mapping
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 from connect import ConfigError
 from connect.errors import one_line
+from connect.kit.failures import origin
 from connectors.gcs.client import PASSING, GcsClient, GcsError
-from connectors.gcs.keys import GOOGLE, SMALLEST_PART, GcsSinkOptions
+from connectors.gcs.keys import GOOGLE, GcsSinkOptions
 from connectors.objects.store import (
     CONFLICT,
     CREDENTIALS,
@@ -61,11 +61,9 @@ class GcsStore(Store):
         ConnectError: the client is not installed.
     """
 
-    smallest_part = SMALLEST_PART
-
     def __init__(self, options: GcsSinkOptions) -> None:
         self.name = options.bucket
-        place = "" if options.endpoint == GOOGLE else f" at {_without_user(options.endpoint)}"
+        place = "" if options.endpoint == GOOGLE else f" at {origin(options.endpoint)}"
         self.where = f"bucket {options.bucket}{place}"
         self._storage_class = options.storage_class
         self._client = GcsClient(options)
@@ -289,8 +287,3 @@ def _not_answered(error: BaseException, tried: str) -> Failure:
     if isinstance(error, requests.RequestException | OSError):
         return Failure(UNREACHABLE, True, f"{tried}: it cannot be reached ({name}). Check the network.")
     return Failure(OTHER, False, f"{tried}: {name}: {one_line(error)[:300]}")
-
-
-def _without_user(address: str) -> str:
-    parts = urlsplit(address)
-    return f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}"

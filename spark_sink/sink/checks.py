@@ -243,18 +243,14 @@ def _without_spark(options: TableKeys) -> Iterator[Problem]:
         yield "trigger", f"{options.trigger} needs engine=spark. Write trigger=interval, or leave it out."
     if options.hook:
         yield "foreach.batch", "needs engine=spark: the worker has no DataFrames. Or write a transformation, or a sink."
-    if options.config.prefixed(GENERATED):
-        yield _of_generated(options), "needs engine=spark: the deltalake package cannot make such tables."
+    if generated := options.config.prefixed(GENERATED):
+        yield GENERATED + next(iter(generated)), "needs engine=spark: the deltalake package cannot make such tables."
     if options.hints:
         yield "schema.hints", "needs engine=spark. Or cast with the transformation Cast."
     if options.rescued:
         yield "rescued.data.column", "needs engine=spark. Or write schema.evolution.on.mismatch=quarantine."
     if options.dead_letters:
         yield "errors.deadletter.table", "needs engine=spark. Name a topic: errors.deadletterqueue.topic.name."
-
-
-def _of_generated(options: TableKeys) -> str:
-    return GENERATED + next(iter(options.config.prefixed(GENERATED)))
 
 
 def _is_true(written: object) -> bool:

@@ -3,47 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import ClassVar
 
 from connect import ConfigError, SinkConnector, __version__
 from connect.data.evolution_policy import EvolutionOptions
 from connect.settings import ConfigValue
+from connectors.objects.sink.keys import ObjectOptions
 from connectors.objects.sink.task import ObjectSinkTask
-
-if TYPE_CHECKING:
-    from connectors.objects.sink.plan import SinkPlan
 
 
 class ObjectSinkConnector(SinkConnector):
-    """Passes its configuration to the tasks. Connects to nothing. A subclass names its settings and its task."""
+    """Passes its configuration to the tasks. Connects to nothing.
+
+    A subclass names its options, its settings (theirs) and its task.
+    """
 
     version = __version__
+    options: ClassVar[type[ObjectOptions]]
     task: ClassVar[type[ObjectSinkTask]]
-
-    @classmethod
-    def namespace(cls, options: SinkPlan) -> str:
-        """What the bucket is called in lineage, such as ``s3://company-lake``."""
-        raise NotImplementedError
 
     @classmethod
     def datasets(cls, config: Mapping[str, str]) -> Sequence[tuple[str, str]]:
         options = cls.task.plan(config)
-        return [(cls.namespace(options), options.topics_dir or options.file_name_prefix or "/")]
-
-    def problems(self, parsed: Mapping[str, Any]) -> list[tuple[str, str]]:
-        """Keys of the store that contradict each other: the key at fault, and why.
-
-        Args:
-            parsed: the values of those settings that are right by themselves.
-        """
-        return []
+        return [(options.namespace, options.topics_dir or options.file_name_prefix or "/")]
 
     def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
         named = self.settings.named(config)
         values = super().validate(config)
         found = {value.name: value for value in values}
         parsed = {setting.name: setting.value(named) for setting in self.settings if not found[setting.name].errors}
-        for key, why in self.problems(parsed):
+        for key, why in self.options.problems(parsed):
             found[key].errors.append(why)
         if not any(value.errors for value in values):
             try:

@@ -502,6 +502,15 @@ class ObjectOptions(_OwnOptions, EvolutionOptions):
     spill_folder: settings.Setting[str]
     threads: settings.Setting[int]
 
+    @staticmethod
+    def problems(parsed: Mapping[str, Any]) -> list[tuple[str, str]]:  # noqa: ARG004 - for heirs
+        """Keys that contradict each other: the key at fault, and why.
+
+        Args:
+            parsed: the values of settings, as far as they are right by themselves.
+        """
+        return []
+
     allowed = EvolutionOptions.allowed.replaced(
         group=_ENDS,
         doc="In formats with schemas, instead of schema.compatibility: what the next file may have that this one "

@@ -97,6 +97,11 @@ class SinkPlan(ObjectOptions):
     tags: Sequence[tuple[str, str]] | None = None
     tags_must: bool = False
 
+    @property
+    def namespace(self) -> str:
+        """What the bucket is called in lineage, such as ``s3://company-lake``."""
+        raise NotImplementedError
+
     def __init__(self, config: Config) -> None:
         """Derive the plan from parsed values.
 
@@ -104,6 +109,8 @@ class SinkPlan(ObjectOptions):
             ConfigError: a key is wrong, or contradicts another.
         """
         super().__init__(config)
+        for key, why in self.problems(config):
+            raise ConfigError(key, why)
         aivens = is_aivens(config.raw, self.of_aivens)
         self.format, self.fields = _format(self, aivens=aivens)
         self.names, by_time, replays = _object_names(self, self.format, aivens=aivens)

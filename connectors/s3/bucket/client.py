@@ -8,10 +8,10 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, Final, NamedTuple
-from urllib.parse import quote, urlsplit, urlunsplit
 
 from connect import ConnectError
 from connect.kit import credentials_provider
+from connectors.objects.connection import with_user
 from connectors.objects.store import RequestTimes
 from connectors.s3.bucket.keys import BucketOptions
 
@@ -191,7 +191,7 @@ def _client(settings: BucketOptions, found: Credentials | None) -> Any:
         s3["use_accelerate_endpoint"] = True
     more: dict[str, Any] = {}
     if settings.proxy:
-        proxy = _with_user(settings)
+        proxy = with_user(settings.proxy, settings.proxy_user, settings.proxy_password)
         more["proxies"] = {"http": proxy, "https": proxy}
     if settings.anonymous:
         more["signature_version"] = UNSIGNED
@@ -208,13 +208,3 @@ def _client(settings: BucketOptions, found: Credentials | None) -> Any:
         **more,
     )
     return session(settings, found).client("s3", endpoint_url=settings.endpoint, config=config)
-
-
-def _with_user(settings: BucketOptions) -> str:
-    if not settings.proxy_user:
-        return settings.proxy
-    parts = urlsplit(settings.proxy)
-    user = quote(settings.proxy_user, safe="")
-    if settings.proxy_password is not None:
-        user += ":" + quote(settings.proxy_password.reveal(), safe="")
-    return urlunsplit(parts._replace(netloc=f"{user}@{parts.netloc.rpartition('@')[2]}"))

@@ -9,10 +9,10 @@ from urllib.parse import urlsplit
 
 from connect import ConfigError, settings
 from connect.settings import Config, Listed, Secret
+from connectors.objects import connection
 
 _BUCKET: Final = "Bucket"
 _ACCESS: Final = "Access"
-_WAYS: Final = "Connection"
 _OBJECTS: Final = "Objects"
 
 #: Java's credentials classes: those that look where boto3's own chain looks, and those without credentials.
@@ -34,11 +34,6 @@ _ACCESS_LISTS: Final = (
     "bucket-owner-full-control",
     "log-delivery-write",
 )
-
-
-def _url(_: str, value: str) -> None:
-    if value and (urlsplit(value).scheme not in ("http", "https") or not urlsplit(value).hostname):
-        raise ValueError("is not an address. Write http://host:port or https://host.")
 
 
 def _encryption(_: str, value: str) -> None:
@@ -125,7 +120,7 @@ class BucketOptions(
         importance="HIGH",
         group=_BUCKET,
         width="LONG",
-        validator=_url,
+        validator=connection.check_address,
         convert=lambda written: written or None,
         doc="The address of a store other than Amazon's that speaks S3: http://host:port. Default: Amazon's for the "
         "region.",
@@ -224,63 +219,14 @@ class BucketOptions(
         convert=lambda written: written or None,
         doc="The address of the token service (STS). Default: Amazon's for the region.",
     )
-    proxy = settings.String(
-        "s3.proxy.url",
-        default="",
-        importance="LOW",
-        group=_WAYS,
-        validator=_url,
-        doc="An HTTP proxy for all requests: http://host:port. Default: as HTTPS_PROXY and NO_PROXY say.",
-    )
-    proxy_user = settings.String(
-        "s3.proxy.user", default=None, importance="LOW", group=_WAYS, doc="The user name at the proxy."
-    )
-    proxy_password = settings.Password(
-        "s3.proxy.password", default=None, importance="LOW", group=_WAYS, doc="The password at the proxy."
-    )
-    retries = settings.Int(
-        "s3.part.retries",
-        default=3,
-        group=_WAYS,
-        validator=settings.at_least(0),
-        doc="How often the client repeats a request by itself after a temporary error.",
-    )
-    backoff = settings.Long(
-        "s3.retry.backoff.ms",
-        default=200,
-        importance="LOW",
-        group=_WAYS,
-        validator=settings.at_least(0),
-        convert=settings.seconds,
-        doc="The first pause after such an error. It doubles each time, with jitter.",
-    )
-    longest_backoff = settings.Long(
-        "s3.retry.backoff.max.ms",
-        default=20_000,
-        importance="LOW",
-        group=_WAYS,
-        validator=settings.at_least(0),
-        convert=settings.seconds,
-        doc="The longest pause.",
-    )
-    connect_timeout = settings.Long(
-        "s3.connect.timeout.ms",
-        default=10_000,
-        importance="LOW",
-        group=_WAYS,
-        validator=settings.at_least(1),
-        convert=settings.seconds,
-        doc="How long to wait for a connection.",
-    )
-    request_timeout = settings.Long(
-        "s3.request.timeout.ms",
-        default=60_000,
-        importance="LOW",
-        group=_WAYS,
-        validator=settings.at_least(1),
-        convert=settings.seconds,
-        doc="How long to wait for a response, or for its next bytes.",
-    )
+    proxy = connection.proxy_url("s3.proxy.url")
+    proxy_user = connection.proxy_user("s3.proxy.user")
+    proxy_password = connection.proxy_password("s3.proxy.password")
+    retries = connection.retries("s3.part.retries")
+    backoff = connection.backoff("s3.retry.backoff.ms", 200, " It doubles each time, with jitter.")
+    longest_backoff = connection.longest_backoff("s3.retry.backoff.max.ms", 20_000)
+    connect_timeout = connection.connect_timeout("s3.connect.timeout.ms", 10_000)
+    request_timeout = connection.request_timeout("s3.request.timeout.ms")
     encryption = settings.String(
         "s3.ssea.name",
         default="",

@@ -9,7 +9,7 @@ from connect import settings
 from connect.settings import WithoutEffect
 from connectors.objects.sink import keys
 from connectors.objects.sink.keys import NAMES, UPLOADS, ObjectOptions
-from connectors.s3.bucket.keys import BucketOptions
+from connectors.s3.bucket.keys import BucketOptions, problems
 from connectors.s3.sink.store import S3Store
 
 _MEMORY: Final = "memory is allocated as records arrive. s3.memory.bytes limits it"
@@ -39,6 +39,7 @@ class S3SinkOptions(
 ):
     """The keys as values."""
 
+    problems = staticmethod(problems)
     compression_type = keys.compression_type("s3.compression.type")
     compression_level = keys.compression_level("s3.compression.level")
     part_size = keys.part_size("s3.part.size", S3Store.smallest_part)

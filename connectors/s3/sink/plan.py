@@ -13,10 +13,13 @@ class S3SinkPlan(SinkPlan, S3SinkOptions):
     reach = ("aws", "s3.", "store.")
     of_aivens = ("aws_s3_bucket",)
 
+    @property
+    def namespace(self) -> str:
+        return f"s3://{self.bucket}"
+
     def __init__(self, config: Config) -> None:
         """Derive the plan from parsed values. Raises as `SinkPlan`."""
         super().__init__(config)
-        self.check_access()
         if self.s3_object_tagging:
             pairs = (pair.partition(":") for pair in self.s3_object_tagging_key_value_pairs)
             self.tags = tuple((key.strip(), value.strip()) for key, _, value in pairs)

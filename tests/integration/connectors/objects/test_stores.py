@@ -14,6 +14,7 @@ from connect.testing import SinkRun
 from connectors.gcs.task import GcsSinkTask
 from tests.integration.connectors.objects.runs import PLACE, await_committed, numbers, of, rows, sink_run
 from tests.integration.connectors.s3.between import Between
+from tests.integration.connectors.s3.sink_runs import put_for_long, until_taken
 from tests.servers.google_storage import UNIT, GoogleBucket, GoogleStorage
 from tests.servers.object_stores import ACCOUNT_KEY, AzureContainer, Azurite, Objects, ObjectStore
 from tests.support.waiting import until
@@ -129,12 +130,6 @@ def test_an_object_of_somebody_else_is_left_alone(bucket: Objects) -> None:
     assert numbers(bucket) == [7]
 
 
-def put_for_long(run: SinkRun) -> None:
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
-        run.put({"n": 1})
-
-
 @pytest.mark.promise("P1")
 @pytest.mark.parametrize("bucket", ["azurite", "google"], indirect=True)
 @pytest.mark.parametrize("size", ["small", "large"])
@@ -179,11 +174,7 @@ def test_a_store_that_goes_away_comes_back_and_misses_nothing(own_server: Object
             end += 1
         assert run.committed == {PLACE: 10}
         own_server.start()
-        before = -1
-        while run.retries != before:
-            before = run.retries
-            run.deliver(1)
-            time.sleep(0.05)
+        until_taken(run)
         run.put(*rows(100 - end, end))
         await_committed(run, 100)
     assert numbers(bucket) == list(range(100))

@@ -66,3 +66,21 @@ class Numbers:
 def numbers(bucket: S3Bucket) -> list[int]:
     """The field n of all records in all objects, sorted."""
     return sorted(record["n"] for key in bucket.keys() for record in json_lines(bucket, key))  # noqa: SIM118
+
+
+def put_for_long(run: SinkRun) -> None:
+    """Put records until something fails."""
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        run.put({"n": 1})
+
+
+def until_taken(run: SinkRun) -> None:
+    """Hand the batch in again that was refused, until it is not."""
+    deadline = time.monotonic() + 30
+    before = -1
+    while run.retries != before:
+        assert time.monotonic() < deadline
+        before = run.retries
+        run.deliver(1)
+        time.sleep(0.05)

@@ -17,7 +17,9 @@ from tests.integration.connectors.s3.sink_runs import (
     await_objects,
     json_lines,
     numbers,
+    put_for_long,
     sink_run,
+    until_taken,
 )
 from tests.servers.s3 import S3Bucket, S3Proxy
 
@@ -33,12 +35,6 @@ def await_error(bucket: S3Bucket, config: dict[str, str], match: str) -> None:
             put_for_long(run)
         assert not isinstance(caught.value, RetriableError)
     assert not any(run.committed.values())
-
-
-def put_for_long(run: SinkRun) -> None:
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
-        run.put({"n": 1})
 
 
 @pytest.mark.promise("P1", "P9")
@@ -119,17 +115,6 @@ def test_a_store_that_goes_away_comes_back_and_misses_nothing(own_server: S3Prox
         run.put(*rows(100 - end, end))
         await_committed(run, 100)
     assert numbers(bucket) == list(range(100))
-
-
-def until_taken(run: SinkRun) -> None:
-    """Hand the batch in again that was refused, until it is not."""
-    deadline = time.monotonic() + 30
-    before = -1
-    while run.retries != before:
-        assert time.monotonic() < deadline
-        before = run.retries
-        run.deliver(1)
-        time.sleep(0.05)
 
 
 def written(bucket: S3Bucket) -> dict[str, object]:
