@@ -9,6 +9,8 @@ import pytest
 from connect.settings import Definition
 from connect.settings.connector_keys import SINK, SOURCE
 from connect.settings.definition import text
+from connect.settings.isolation_keys import IsolationOptions, JavaProcessOptions
+from connect.settings.lineage_keys import LineageOptions
 from connect.settings.metrics_keys import PrometheusOptions
 from connect.settings.opentelemetry_keys import OpenTelemetryOptions
 from connect.settings.recovery_keys import RecoveryOptions
@@ -64,7 +66,10 @@ OURS = {
     *("config.history.versions", "config.history.topic"),
 } | {
     setting.name
-    for options in (OpenTelemetryOptions, PrometheusOptions, RecoveryOptions, TapOptions)
+    for options in (
+        *(IsolationOptions, JavaProcessOptions, LineageOptions),
+        *(OpenTelemetryOptions, PrometheusOptions, RecoveryOptions, TapOptions),
+    )
     for setting in options.definition()
 }
 
