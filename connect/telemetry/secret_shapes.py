@@ -73,7 +73,7 @@ _CREDENTIALS: Final = re.compile(r"[^\s\"',\\]*", re.ASCII)
 # Behind "Bearer": no word of a sentence, but long enough, and with a digit or a capital letter inside.
 _TOKEN: Final = re.compile(r"[\w.~+/\-]{8,}=*", re.ASCII)
 _NO_WORD: Final = re.compile(r"\d|[a-z][A-Z]")
-_ATOM: Final = re.compile(r"[\[{][^\n]*|[^\s,}\]\"']*", re.ASCII)
+_ATOM: Final = re.compile(r"[\[{][^\n]*|(?>\$\{[^}\s\"']{0,200}\}|[^\s,}\]\"'])*", re.ASCII)
 _JAAS: Final = re.compile(r"(?>(?:\"(?>(?:\\.|[^\"\\\n])*)\"?|'(?>(?:\\.|[^'\\\n])*)'?|[^;\n\"'])*)")
 
 _QUOTE: Final = re.compile(r"(\\{0,15})([\"'`])")

@@ -228,6 +228,8 @@ def test_what_is_hidden_is_never_hidden_again(text: str, whole: bool) -> None:
         ("a compass=3", None),
         ("https://h/design=new", None),
         ("${file:/etc/orders:password}", None),
+        ('key "connection.password": ${file:/etc/orders:password} has no value', None),
+        ('"password": ${env:A}behind', f'"password": {MASK}'),
         ("-----BEGIN CERTIFICATE-----\nMIIa\n-----END CERTIFICATE-----", None),
         ("${env:A} password=${b}", f"${{env:A}} password={MASK}"),
     ],
