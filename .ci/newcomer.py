@@ -15,7 +15,6 @@ import json
 import os
 import re
 import shlex
-import signal
 import subprocess
 import sys
 import tempfile
@@ -86,9 +85,9 @@ class Newcomer:
         self.until(_ready, f"the worker is not ready; see {self.folder / 'worker.log'}")
 
     def stop_worker(self) -> None:
-        """As Ctrl-C does."""
+        """In order, as `kill` does."""
         if self.worker is not None:
-            self.worker.send_signal(signal.SIGINT)
+            self.worker.terminate()
             self.worker.wait(PATIENCE)
             self.worker = None
 
