@@ -19,7 +19,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -82,7 +81,7 @@ class Newcomer:
             self.worker = subprocess.Popen(
                 ["bash", "-c", f"exec {command}"], cwd=self.folder, env=self._environment, stdout=log, stderr=log
             )
-        self.until(_ready, f"the worker is not ready; see {self.folder / 'worker.log'}")
+        self.until(_ready, "the worker is not ready")
 
     def stop_worker(self) -> None:
         """In order, as `kill` does."""
@@ -96,7 +95,7 @@ class Newcomer:
         end = time.monotonic() + PATIENCE
         while not holds():
             if time.monotonic() > end or (self.worker is not None and self.worker.poll() is not None):
-                sys.exit(otherwise)
+                sys.exit(f"{otherwise}; its log:\n{(self.folder / 'worker.log').read_text()}")
             time.sleep(0.1)
 
 
@@ -107,7 +106,7 @@ def _get(path: str) -> bytes:
 
 
 def _ready() -> bool:
-    with suppress(urllib.error.URLError, ConnectionError):
+    with suppress(OSError):
         return bool(_get("/health/ready"))
     return False
 
