@@ -5,10 +5,13 @@ https://kafka.apache.org/documentation/#org.apache.kafka.connect.transforms.Cast
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from connect import Schema, SchemaAndValue, Type, Values, logical, settings
+from connect.data.arrow_column import ArrowColumn
+from connect.data.schema import BOOLEAN, FLOAT64, INT64, STRING
 from connect.data.struct_columns import FieldColumn, StructColumns
 from connect.data.values import GroupedValues
 from connect.settings import Config
@@ -141,8 +144,25 @@ def _maps(targets: dict[str, Type], columns: Columns) -> Columns:
     cast = dict(columns)
     length = len(next(iter(columns.values())))
     for name, target in targets.items():
-        cast[name] = cast_list(None, target, list(cast[name]) if name in cast else [None] * length)
+        cast[name] = _cast_values(columns.get(name, [None] * length), target)
     return cast
+
+
+#: What is read without a schema, by Arrow.
+_READ: Final = {"int64": INT64, "double": FLOAT64, "string": STRING, "bool": BOOLEAN}
+#: Other whole numbers and doubles would have these in Python, too, but another type in Arrow.
+_KEPT: Final = frozenset({Type.INT64, Type.FLOAT64, Type.STRING, Type.BOOLEAN})
+
+
+def _cast_values(values: Sequence[Any], target: Type) -> Sequence[Any]:
+    """Schemaless values; one that is absent becomes null."""
+    if isinstance(values, ArrowColumn) and target in _KEPT:
+        from transforms.arrow_casts import cast_array
+
+        array = cast_array(_READ[str(values.array.type)], values.array, target)
+        if array is not None:
+            return ArrowColumn(array)
+    return cast_list(None, target, list(values))
 
 
 def _cast_column(column: FieldColumn, target: Type) -> Any:

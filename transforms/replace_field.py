@@ -10,8 +10,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from connect import ConfigError, Schema, settings
+from connect.data.map_columns import may_be_absent
 from connect.data.struct_columns import StructColumns
-from transforms.fields import Fields, FieldsTransformation, Plan, Struct, unique_fields
+from transforms.fields import Columns, Fields, FieldsTransformation, Plan, Struct, unique_fields
 from transforms.paths import SYNTAX, VERSION, Path, column_at, parse
 from transforms.structs import DEFAULTS, WITH_DEFAULTS, defaults_of
 
@@ -97,10 +98,7 @@ class ReplaceField(FieldsTransformation):
 
     def _change(self, names: _Names, schema: Schema | None) -> Plan:
         if schema is None:
-            # Maps with the same keys change as one map of their columns does.
-            return Plan(
-                None, partial(_replaced, names, []), maps=lambda columns: _replaced(names, [], [{**columns}])[0]
-            )
+            return Plan(None, partial(_replaced, names, []), maps=partial(_replaced_columns, names))
         kept = names.kept(field.name for field in schema.fields)
         fields = [(names.renames.get(f.name, f.name), f.schema) for f in schema.fields if f.name in set(kept)]
         new = schema.replace(fields=unique_fields(fields), optional=False, default=None)
@@ -110,6 +108,15 @@ class ReplaceField(FieldsTransformation):
             return [column_at(column, (name,), replace_null=self._replace_null) for name in kept]
 
         return Plan(new, partial(_replaced, names, absent), columns if kept else None)
+
+
+def _replaced_columns(names: _Names, columns: Columns) -> Columns | None:
+    """Maps with the same keys change as one map of their columns does."""
+    if any(map(may_be_absent, columns.values())):
+        new = [names.renames.get(name, name) for name in names.kept(columns)]
+        if len(set(new)) < len(new):  # which of two fields wins differs from map to map
+            return None
+    return _replaced(names, [], [{**columns}])[0]
 
 
 def _replaced(names: _Names, absent: list[tuple[str, Any]], structs: list[Struct]) -> list[Struct]:

@@ -9,8 +9,8 @@ only for many records: it loads pyarrow.
 from __future__ import annotations
 
 import binascii
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -40,9 +40,26 @@ _BOUNDS: Final[dict[str | None, tuple[Type, int, int]]] = {
 #: Of an unscaled decimal that has no more digits than Arrow's.
 _MOST_BYTES: Final = 15
 _MINUS_ZERO: Final = -(1 << 63)
-#: After so many batches in vain in a row, only each so many-th is tried.
 _ENOUGH: Final = 8
 _SELDOM: Final = 64
+
+T = TypeVar("T")
+
+
+class Attempts:
+    """What may be in vain: after eight times in a row only each 64th is made."""
+
+    def __init__(self) -> None:
+        self._in_vain = 0
+
+    def of(self, attempt: Callable[[], T | None]) -> T | None:
+        """What the attempt finds; None where it was in vain, or is not made."""
+        if self._in_vain >= _ENOUGH and self._in_vain % _SELDOM:
+            self._in_vain += 1
+            return None
+        found = attempt()
+        self._in_vain = self._in_vain + 1 if found is None else 0
+        return found
 
 
 class ArrowRows:
@@ -56,7 +73,7 @@ class ArrowRows:
         self._schema = schema
         wanted = pa.schema([(field.name, _read_as(field.schema)) for field in schema.fields])
         self._options = arrow_json.ParseOptions(explicit_schema=wanted, unexpected_field_behavior="error")
-        self._in_vain = 0
+        self._attempts = Attempts()
 
     @staticmethod
     def knows(schema: Schema) -> bool:
@@ -65,21 +82,13 @@ class ArrowRows:
 
     def columns(self, objects: Sequence[bytes], decoder: Decoder) -> list[pa.Array | list[Any]] | None:
         """The values of each field; None where another parser is needed. At least one object."""
-        if self._in_vain >= _ENOUGH and self._in_vain % _SELDOM:
-            self._in_vain += 1
-            return None
+        return self._attempts.of(lambda: self._tried(objects, decoder))
+
+    def _tried(self, objects: Sequence[bytes], decoder: Decoder) -> list[pa.Array | list[Any]] | None:
         try:
-            found = self._columns(objects, decoder)
-        except (
-            pa.ArrowException,
-            UnicodeDecodeError,
-            IndexError,
-            DataError,
-            Inexact,
-        ):  # an empty record has no index 0
-            found = None
-        self._in_vain = self._in_vain + 1 if found is None else 0
-        return found
+            return self._columns(objects, decoder)
+        except (pa.ArrowException, UnicodeDecodeError, IndexError, DataError, Inexact):
+            return None  # an empty record has no index 0
 
     def _columns(self, objects: Sequence[bytes], decoder: Decoder) -> list[pa.Array | list[Any]] | None:
         # Where a record ends and the next begins, `}` and `{` meet, which no value has in its middle. So no value

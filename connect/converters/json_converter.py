@@ -21,7 +21,7 @@ from connect.converters.json_encode import Preparer, lines
 from connect.converters.json_fast import REFUSED, exact, has_long_integer, is_long, may_exceed, parse, shape_of
 from connect.converters.json_rows import Rows
 from connect.converters.json_text import read, read_at
-from connect.converters.json_values import objects
+from connect.converters.json_values import Use, objects
 from connect.converters.kind import ConverterOptions, ValueConverter
 from connect.converters.lru_cache import LruCache
 from connect.data.column import Column
@@ -34,6 +34,7 @@ from connect.errors import ConfigError, DataError, SchemaError
 
 if TYPE_CHECKING:
     from connect.converters.json_arrow import ArrowRows
+    from connect.converters.json_maps import ArrowMaps
 
 #: With fewer records a quiet connector need not load pyarrow.
 _WORTH_ARROW: Final = 100
@@ -102,6 +103,8 @@ class JsonConverter(ValueConverter):
         self._starts: LruCache[Schema | None, bytes] = LruCache(size)
         self._rows: LruCache[Schema, Rows | None] = LruCache(size)
         self._arrow_rows: LruCache[Schema, ArrowRows | None] = LruCache(size)
+        self._use = Use()
+        self._arrow_maps: ArrowMaps | None = None
         self._declared: Schema | None = None
         if self._envelope and options.schema_content:
             try:
@@ -149,7 +152,8 @@ class JsonConverter(ValueConverter):
         if len(present) < len(data):
             return self._with_tombstones(data, self._read(present))
         if not self._envelope:
-            return objects(present, _OBJECTS) or Values(_schemaless_values(present))
+            columns_of = self._map_columns if self._use.by_columns and len(present) >= _WORTH_ARROW else None
+            return objects(present, _OBJECTS, self._use, columns_of) or Values(_schemaless_values(present))
         if self._declared is not None:
             return self._structs_of(self._declared, present) or Values(
                 self._values_of(self._declared, present, _nodes), self._declared
@@ -196,6 +200,14 @@ class JsonConverter(ValueConverter):
         reader = self._arrow_rows[schema]
         arrays = None if reader is None else reader.columns(payloads, self._decoder)
         return None if arrays is None else StructColumns(schema, arrays)
+
+    def _map_columns(self, payloads: list[bytes], joined: bytes) -> Mapping[str, Column[Any]] | None:
+        """Objects without a schema by columns, where these are wanted and Arrow can read them."""
+        if self._arrow_maps is None and pyarrow_is_there():
+            from connect.converters.json_maps import ArrowMaps
+
+            self._arrow_maps = ArrowMaps()
+        return None if self._arrow_maps is None else self._arrow_maps.columns(payloads, joined)
 
     def _values_of(
         self, schema: Schema | None, payloads: list[bytes], parsed: Callable[[list[bytes]], list[Any]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -19,6 +19,17 @@ _SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
 _CHECK: Final = msgspec.json.Decoder(msgspec.Raw).decode
 
 
+class Use:
+    """How objects are used: whoever reads the next ones may read them for that at once.
+
+    Attributes:
+        by_columns: whether some were wanted as `MapColumns`.
+    """
+
+    def __init__(self) -> None:
+        self.by_columns = False
+
+
 class JsonObjects(DeferredValues):
     """Objects in strict JSON (RFC 8259), in UTF-8, nothing before or behind each.
 
@@ -27,14 +38,24 @@ class JsonObjects(DeferredValues):
     Args:
         encoded: each object. The list is not copied.
         decode: makes their values; must not fail for them.
+        use: told of how they are used.
+        columns: their values by columns, where these are known.
     """
 
-    __slots__ = ("_decode", "_encoded")
+    __slots__ = ("_columns", "_decode", "_encoded", "_use")
 
-    def __init__(self, encoded: list[bytes], decode: Callable[[list[bytes]], list[Any]]) -> None:
+    def __init__(
+        self,
+        encoded: list[bytes],
+        decode: Callable[[list[bytes]], list[Any]],
+        use: Use,
+        columns: MapColumns | None = None,
+    ) -> None:
         super().__init__(len(encoded), lambda: Values(decode(encoded)))
         self._encoded = encoded
         self._decode = decode
+        self._use = use
+        self._columns = columns
 
     @property
     def json(self) -> list[bytes | None]:
@@ -42,7 +63,8 @@ class JsonObjects(DeferredValues):
 
     @property
     def maps(self) -> MapColumns | None:
-        return MapColumns.of(self.to_list())
+        self._use.by_columns = True
+        return self._columns or MapColumns.of(self.to_list())
 
     @property
     def schemas(self) -> Column[Schema | None]:  # type: ignore[override]
@@ -52,23 +74,36 @@ class JsonObjects(DeferredValues):
     def constant(self) -> bool:
         return False
 
+    def encoded_lines(self) -> bytes:
+        self._use.by_columns = True
+        return super().encoded_lines() if self._columns is None else self._columns.encoded_lines()
+
     def groups(self) -> list[tuple[Sequence[int], Values]]:
         return [(range(len(self)), self)] if len(self) else []
 
     def take(self, rows: Sequence[int]) -> Values:
-        encoded = self._encoded
-        return JsonObjects([encoded[row] for row in rows], self._decode)
+        encoded, columns = self._encoded, self._columns
+        taken = None if columns is None else columns.take(rows).maps
+        return JsonObjects([encoded[row] for row in rows], self._decode, self._use, taken)
 
     def between(self, start: int, stop: int) -> Values:
-        return JsonObjects(self._encoded[start:stop], self._decode)
+        columns = None if self._columns is None else self._columns.between(start, stop).maps
+        return JsonObjects(self._encoded[start:stop], self._decode, self._use, columns)
 
 
-def objects(data: list[bytes], decode: Callable[[list[bytes]], list[Any]]) -> JsonObjects | None:
+def objects(
+    data: list[bytes],
+    decode: Callable[[list[bytes]], list[Any]],
+    use: Use,
+    columns_of: Callable[[list[bytes], bytes], Mapping[str, Sequence[Any]] | None] | None = None,
+) -> JsonObjects | None:
     """These records, if they are such objects, and decoding them cannot fail; else None.
 
     Args:
         data: the records.
         decode: makes their values.
+        use: told of how they are used.
+        columns_of: parses all records, joined by line ends, into the values of each key where it can.
     """
     if not all([item[:1] == b"{" and item[-1] == _END for item in data]):  # noqa: C419 - a list is faster here
         return None
@@ -76,10 +111,13 @@ def objects(data: list[bytes], decode: Callable[[list[bytes]], list[Any]]) -> Js
     # What is refused only when it is decoded: a name with half of a surrogate pair, and what is beyond Java's limits.
     if (b"\\u" in joined and _SURROGATE.search(joined)) or may_exceed(data, joined):
         return None
+    columns = None if columns_of is None or not data else columns_of(data, joined)
+    if columns is not None:
+        return JsonObjects(data, decode, use, MapColumns(columns))
     try:
         check_utf8(joined)
         for item in data:
             _CHECK(item)
     except REFUSED:
         return None
-    return JsonObjects(data, decode)
+    return JsonObjects(data, decode, use)

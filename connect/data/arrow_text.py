@@ -7,7 +7,7 @@ columns are in Arrow: it loads pyarrow.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, Final
 
@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from connect.data import columns_text, logical, time_texts
+from connect.data.arrow_column import ArrowColumn
 from connect.data.column import NoArrowForm
 from connect.data.field_column import FieldColumn
 from connect.data.schema import Schema, Type
@@ -27,11 +28,15 @@ _CLOCK: Final = (11, 19)  # where a timestamp that Arrow writes has its time of 
 def encoded_lines(struct: Schema, columns: Sequence[FieldColumn]) -> bytes | None:
     r"""Each row as Java prints a `Struct`, followed by ``\n``; None where Arrow has no form for a value."""
     found = _rows(struct, columns, "}\n")
-    if found is None:
+    return None if found is None else _lines(found)
+
+
+def encoded_map_lines(columns: Mapping[str, Sequence[Any]]) -> bytes | None:
+    r"""Each row as Java prints a `Map` of these keys, followed by ``\n``; None where Arrow has no form for a value."""
+    try:
+        return _lines(_members("{", ", ", list(columns), list(map(_map_texts, columns.values())), "}\n"))
+    except (UnicodeEncodeError, pa.ArrowException):
         return None
-    _, offsets, data = found.buffers()
-    ends = memoryview(offsets).cast("i")
-    return bytes(memoryview(data)[ends[found.offset] : ends[found.offset + len(found)]]) if data else b""
 
 
 def encoded_texts(struct: Schema, columns: Sequence[FieldColumn]) -> list[bytes] | None:
@@ -43,6 +48,13 @@ def encoded_texts(struct: Schema, columns: Sequence[FieldColumn]) -> list[bytes]
     return rows
 
 
+def _lines(rows: pa.Array) -> bytes:
+    """The texts of rows, one after another."""
+    _, offsets, data = rows.buffers()
+    ends = memoryview(offsets).cast("i")
+    return bytes(memoryview(data)[ends[rows.offset] : ends[rows.offset + len(rows)]]) if data else b""
+
+
 def _rows(struct: Schema, columns: Sequence[FieldColumn], end: str) -> pa.Array | None:
     try:
         return _structs(struct, columns, end)
@@ -51,21 +63,25 @@ def _rows(struct: Schema, columns: Sequence[FieldColumn], end: str) -> pa.Array 
 
 
 def _structs(struct: Schema, columns: Sequence[FieldColumn], end: str) -> pa.Array:
-    """The texts of structs, none of them null: null fields are left out.
+    """The texts of structs, none of them null: null fields are left out."""
+    names = [field.name for field in struct.fields]
+    return _members("Struct{", ",", names, [_texts(column) for column in columns], end)
 
-    A comma belongs to a field that is there. So those before one that is always there have theirs behind them.
+
+def _members(begin: str, comma: str, names: Sequence[str], texts: Sequence[pa.Array], end: str) -> pa.Array:
+    """Rows of named texts. One that is null is left out with its name.
+
+    A comma belongs to a member that is there. So those before one that is always there have theirs behind them.
     """
-    texts = [_texts(column) for column in columns]
     always = next((at for at, text in enumerate(texts) if not text.null_count), None)
     parts: list[Any] = []
-    for at, (field, text) in enumerate(zip(struct.fields, texts, strict=True)):
-        before = f"{field.name}=" if always is not None and at <= always else f",{field.name}="
-        behind = "," if always is not None and at < always else ""
+    for at, (name, text) in enumerate(zip(names, texts, strict=True)):
+        before = f"{name}=" if always is not None and at <= always else f"{comma}{name}="
+        behind = comma if always is not None and at < always else ""
         parts += [_around(before, text, behind)] if text.null_count else [before, text, behind]
-    begin = "Struct{"
     if always is None:  # the first comma of a row belongs to none
         with_comma = _joined(begin, *parts)
-        return _joined(pc.binary_replace_slice(with_comma, len(begin), len(begin) + 1, ""), end)
+        return _joined(pc.binary_replace_slice(with_comma, len(begin), len(begin) + len(comma), ""), end)
     return _joined(begin, *parts, end)
 
 
@@ -114,6 +130,16 @@ def _texts(column: FieldColumn) -> pa.Array:
     present = column.present()
     written = pa.array(columns_text.column_texts(present), pa.string())
     return written if present is column else _scattered(column, written)
+
+
+def _map_texts(column: Sequence[Any]) -> pa.Array:
+    """The text of each value of a key, null where it is absent."""
+    if not isinstance(column, ArrowColumn):
+        return pa.array(columns_text.texts(None, column), pa.string())
+    array = column.array
+    if array.type != pa.string():
+        array = double_texts(array) if array.type == pa.float64() else array.cast(pa.string())
+    return array.fill_null("null") if array.null_count and not column.absent else array
 
 
 def double_texts(array: pa.Array) -> pa.Array:

@@ -1,11 +1,12 @@
-"""Schemaless maps that all have the same keys, held as a column for each key: transformed without a dict a record."""
+"""Schemaless maps, held as a column for each key: transformed without a dict a record."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from connect.data.column import Constant
+from connect.data.arrow_column import ArrowColumn
+from connect.data.column import Column, Constant
 from connect.data.columns_text import map_column_texts
 from connect.data.schema import Schema
 from connect.data.values import Values
@@ -14,8 +15,11 @@ from connect.data.values import Values
 _WORTH_COLUMNS: Final = 16
 
 
+_ABSENT: Final = object()
+
+
 class MapColumns(Values):
-    """Maps with the same string keys in the same order, and no schema.
+    """Maps with string keys in the same order, and no schema. All have the same keys, but for `ArrowColumn.absent`.
 
     Args:
         columns: the values of each key, at least one, of the same length. They are not copied.
@@ -51,7 +55,8 @@ class MapColumns(Values):
     def take(self, rows: Sequence[int]) -> Values:
         if not rows:
             return Values([])
-        return MapColumns({name: [items[row] for row in rows] for name, items in self.columns.items()})
+        taken = {name: _taken(items, rows) for name, items in self.columns.items()}
+        return MapColumns(taken)
 
     def between(self, start: int, stop: int) -> Values:
         if start >= stop:
@@ -66,15 +71,47 @@ class MapColumns(Values):
 
     def to_list(self) -> list[Any]:
         if self._made is None:
-            names = tuple(self.columns)
-            self._made = [dict(zip(names, row, strict=True)) for row in zip(*self.columns.values(), strict=True)]
+            self._made = self._maps()
         return self._made
 
     def __iter__(self) -> Any:
         return iter(self.to_list())
 
+    def _maps(self) -> list[Any]:
+        names = tuple(self.columns)
+        partial = [name for name, items in self.columns.items() if may_be_absent(items)]
+        columns = {**self.columns, **{name: _marked(self.columns[name]) for name in partial}}
+        maps = [dict(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        if partial:
+            return [{name: item for name, item in each.items() if item is not _ABSENT} for each in maps]
+        return maps
+
     def texts(self) -> list[str]:
+        if any(map(may_be_absent, self.columns.values())):
+            return super().texts()
         return map_column_texts(self.columns)
+
+    def encoded_lines(self) -> bytes:
+        if any(isinstance(items, ArrowColumn) for items in self.columns.values()):
+            from connect.data import arrow_text
+
+            found = arrow_text.encoded_map_lines(self.columns)
+            if found is not None:
+                return found
+        return super().encoded_lines()
+
+
+def may_be_absent(items: Sequence[Any]) -> bool:
+    """Whether some maps lack the key whose values these are."""
+    return isinstance(items, ArrowColumn) and items.absent
+
+
+def _marked(items: Sequence[Any]) -> list[Any]:
+    return [_ABSENT if item is None else item for item in items]
+
+
+def _taken(items: Sequence[Any], rows: Sequence[int]) -> Sequence[Any]:
+    return items.take(rows) if isinstance(items, Column) else [items[row] for row in rows]
 
 
 def columns_of(items: Sequence[Any]) -> dict[Any, Sequence[Any]] | None:

@@ -1,0 +1,43 @@
+"""The values of one key of many schemaless maps, in Arrow. Loads pyarrow only where such a column is used."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from connect.data.column import Column
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class ArrowColumn(Column[Any]):
+    """Values of one plain type, and nulls. As a sequence it has Python's values, None for null.
+
+    Args:
+        array: of int64, double, string or bool.
+        absent: whether the map of a row lacks the key where the array has a null; otherwise its value is null there.
+    """
+
+    __slots__ = ("_items", "absent", "array")
+
+    def __init__(self, array: pa.Array, *, absent: bool = False) -> None:
+        self.array = array
+        self.absent = absent and array.null_count > 0
+        self._items: list[Any] | None = None
+
+    def take(self, rows: Sequence[int]) -> ArrowColumn:
+        import pyarrow as pa
+
+        return ArrowColumn(self.array.take(pa.array(rows, pa.int64())), absent=self.absent)
+
+    def between(self, start: int, stop: int) -> ArrowColumn:
+        return ArrowColumn(self.array.slice(start, stop - start), absent=self.absent)
+
+    def to_list(self) -> list[Any]:
+        if self._items is None:
+            self._items = self.array.to_pylist()
+        return self._items
+
+    def __len__(self) -> int:
+        return len(self.array)
