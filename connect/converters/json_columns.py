@@ -8,6 +8,7 @@ such columns are written: it loads pyarrow.
 from __future__ import annotations
 
 import binascii
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
@@ -15,7 +16,9 @@ import pyarrow.compute as pc
 
 from connect.converters.json_encode import Preparer, lines
 from connect.data import logical
-from connect.data.schema import Schema, Type
+from connect.data.arrow_column import ArrowColumn
+from connect.data.arrow_text import double_texts, members
+from connect.data.schema import BOOLEAN, FLOAT64, INT64, STRING, Schema, Type
 from connect.data.struct_columns import FieldColumn, StructColumns
 
 _ENCODED: Final = {
@@ -24,6 +27,7 @@ _ENCODED: Final = {
     logical.TIMESTAMP_NAME: (Type.INT64, pa.int64()),
 }
 _WHOLE: Final = frozenset({Type.INT8, Type.INT16, Type.INT32, Type.INT64})
+_PLAIN: Final = {"int64": INT64, "double": FLOAT64, "string": STRING, "bool": BOOLEAN}
 #: What JSON escapes, and what Java writes as two halves.
 _ESCAPED: Final = '["\\\\\\x00-\\x1f\\x{10000}-\\x{10FFFF}]'
 #: With more digits after the point Java writes some decimals with an exponent.
@@ -44,6 +48,39 @@ def rows(columns: StructColumns, preparer: Preparer, start: bytes, end: bytes) -
     joined = pc.binary_join_element_wise(*parts, _literal(b"}" + end), _literal(b""))
     found: list[bytes] = joined.to_pylist()
     return found
+
+
+def map_rows(columns: Mapping[str, Sequence[Any]], preparer: Preparer, start: bytes, end: bytes) -> list[bytes]:
+    """Each row of schemaless maps as a JSON object, between `start` and `end`.
+
+    Raises:
+        DataError: a value cannot be JSON.
+    """
+    labels = [lines([name])[:-1].decode() + ":" for name in columns]
+    texts = [_map_texts(column, preparer) for column in columns.values()]
+    found: list[bytes] = (
+        members(f"{start.decode()}{{", ",", labels, texts, f"}}{end.decode()}").view("binary").to_pylist()
+    )
+    return found
+
+
+def _map_texts(column: Sequence[Any], preparer: Preparer) -> pa.Array:
+    """The JSON of each value of a key, null where it is absent."""
+    if isinstance(column, ArrowColumn):
+        array = column.array
+        found = _of_arrow(_PLAIN[str(array.type)], array, preparer)
+        if found is None:
+            found = _written(preparer.column(None, array.drop_null().to_pylist()))
+            if array.null_count:
+                found = pc.replace_with_mask(pa.nulls(len(array), pa.string()), array.is_valid(), found)
+        return found.fill_null("null") if array.null_count and not column.absent else found
+    return _written(preparer.column(None, list(column)))
+
+
+def _written(prepared: Sequence[Any]) -> pa.Array:
+    written = lines(prepared).split(b"\n")
+    written.pop()
+    return pa.array(written, pa.binary()).cast(pa.string())
 
 
 def _literal(text: bytes) -> pa.Scalar:
@@ -71,6 +108,8 @@ def _of_arrow(schema: Schema, array: pa.Array, preparer: Preparer) -> pa.Array |
         return _decimals(schema, array, preparer)
     if schema.type in _WHOLE or schema.type is Type.BOOLEAN:
         return array.cast(pa.string())
+    if schema.type is Type.FLOAT64 and pc.all(pc.is_finite(array), min_count=0).as_py():
+        return double_texts(array)
     if schema.type is Type.STRING and not pc.any(pc.match_substring_regex(array, _ESCAPED)).as_py():
         return pc.binary_join_element_wise('"', array, '"', "")
     return None

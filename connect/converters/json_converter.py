@@ -27,6 +27,7 @@ from connect.converters.lru_cache import LruCache
 from connect.data.column import Column
 from connect.data.columns_text import pyarrow_is_there
 from connect.data.headers import Headers
+from connect.data.map_columns import MapColumns
 from connect.data.schema import Schema, Type
 from connect.data.struct_columns import StructColumns
 from connect.data.values import GroupedValues, JsonValues, Values
@@ -131,6 +132,11 @@ class JsonConverter(ValueConverter):
 
             start, end = (self._start(columns.struct), b"}") if self._envelope else (b"", b"")
             return json_columns.rows(columns, self._preparer, start, end)
+        if isinstance(values, MapColumns) and values.in_arrow:
+            from connect.converters import json_columns
+
+            start, end = (self._start(None), b"}") if self._envelope else (b"", b"")
+            return json_columns.map_rows(values.columns, self._preparer, start, end)
         if values.schemas.constant:
             return self._from_connect(values.schemas[0] if len(values) else None, values.to_list())
         items = values.to_list()

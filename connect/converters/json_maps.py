@@ -1,7 +1,7 @@
 """JSON objects without a schema, parsed by Arrow straight into a column for each key: no dict is made for a record.
 
 The types of the values are learned from some records. They hold for a batch only if all its values are of these types,
-plain ones, and nothing in it is ambiguous; else the batch is left to other parsers. So what is made of a record does not
+plain ones, and nothing in it is ambiguous; else the batch is for other parsers. So what is made of a record does not
 depend on other records, but for the order of its keys. Imported only where columns are wanted: it loads pyarrow.
 """
 

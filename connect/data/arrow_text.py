@@ -34,7 +34,8 @@ def encoded_lines(struct: Schema, columns: Sequence[FieldColumn]) -> bytes | Non
 def encoded_map_lines(columns: Mapping[str, Sequence[Any]]) -> bytes | None:
     r"""Each row as Java prints a `Map` of these keys, followed by ``\n``; None where Arrow has no form for a value."""
     try:
-        return _lines(_members("{", ", ", list(columns), list(map(_map_texts, columns.values())), "}\n"))
+        labels = [f"{name}=" for name in columns]
+        return _lines(members("{", ", ", labels, list(map(_map_texts, columns.values())), "}\n"))
     except (UnicodeEncodeError, pa.ArrowException):
         return None
 
@@ -64,19 +65,24 @@ def _rows(struct: Schema, columns: Sequence[FieldColumn], end: str) -> pa.Array 
 
 def _structs(struct: Schema, columns: Sequence[FieldColumn], end: str) -> pa.Array:
     """The texts of structs, none of them null: null fields are left out."""
-    names = [field.name for field in struct.fields]
-    return _members("Struct{", ",", names, [_texts(column) for column in columns], end)
+    labels = [f"{field.name}=" for field in struct.fields]
+    return members("Struct{", ",", labels, [_texts(column) for column in columns], end)
 
 
-def _members(begin: str, comma: str, names: Sequence[str], texts: Sequence[pa.Array], end: str) -> pa.Array:
-    """Rows of named texts. One that is null is left out with its name.
+def members(begin: str, comma: str, labels: Sequence[str], texts: Sequence[pa.Array], end: str) -> pa.Array:
+    """Rows of texts, each behind its label. One that is null is left out with its label.
 
     A comma belongs to a member that is there. So those before one that is always there have theirs behind them.
+
+    Args:
+        begin, comma, end: what stands before, between and behind the members of a row.
+        labels: of each column.
+        texts: the columns, of strings.
     """
     always = next((at for at, text in enumerate(texts) if not text.null_count), None)
     parts: list[Any] = []
-    for at, (name, text) in enumerate(zip(names, texts, strict=True)):
-        before = f"{name}=" if always is not None and at <= always else f"{comma}{name}="
+    for at, (label, text) in enumerate(zip(labels, texts, strict=True)):
+        before = label if always is not None and at <= always else comma + label
         behind = comma if always is not None and at < always else ""
         parts += [_around(before, text, behind)] if text.null_count else [before, text, behind]
     if always is None:  # the first comma of a row belongs to none

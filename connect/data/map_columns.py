@@ -46,6 +46,11 @@ class MapColumns(Values):
         return self
 
     @property
+    def in_arrow(self) -> bool:
+        """Whether some of the columns are in Arrow."""
+        return any(isinstance(items, ArrowColumn) for items in self.columns.values())
+
+    @property
     def constant(self) -> bool:
         return False
 
@@ -92,7 +97,7 @@ class MapColumns(Values):
         return map_column_texts(self.columns)
 
     def encoded_lines(self) -> bytes:
-        if any(isinstance(items, ArrowColumn) for items in self.columns.values()):
+        if self.in_arrow:
             from connect.data import arrow_text
 
             found = arrow_text.encoded_map_lines(self.columns)

@@ -17,7 +17,11 @@ from typing import Any, Final
 import orjson
 
 from connect import DataError, Schema, Text, Type, Values, logical
+from connect.converters.json_converter import JsonConverter
 from connect.data import java_text
+from connect.data.arrow_column import ArrowColumn
+from connect.data.column import Constant
+from connect.data.map_columns import MapColumns
 from connect.data.times import EPOCH_DAY
 
 _OPTIONS: Final = orjson.OPT_PASSTHROUGH_DATETIME
@@ -26,6 +30,14 @@ _DAY_MS: Final = 86_400_000
 
 #: Changes a value so that the encoder writes what it should; None where it does so anyway.
 _Change = Callable[[Any], Any] | None
+
+
+#: What the converter for JSON writes as the encoder here does.
+_PLAIN: Final = frozenset({str, int, bool, type(None)})
+
+
+def _is_plain(maps: MapColumns) -> bool:
+    return all(isinstance(items, ArrowColumn) or set(map(type, items)) <= _PLAIN for items in maps.columns.values())
 
 
 class Documents:
@@ -37,6 +49,8 @@ class Documents:
 
     def __init__(self, compact_maps: bool) -> None:
         self._compact = compact_maps
+        self._converter = JsonConverter()
+        self._converter.configure({"schemas.enable": "false"}, is_key=False)
         self._changes: dict[int, tuple[Schema, _Change]] = {}
 
     def of(self, values: Values) -> tuple[list[bytes | None], dict[int, DataError]]:
@@ -79,6 +93,8 @@ class Documents:
         raw = group.json
         if raw is not None and all(text is None or text[:1] == b"{" for text in raw):
             return list(map(_on_one_line, raw))
+        if isinstance(group, MapColumns) and group.in_arrow and _is_plain(group):
+            return self._converter.from_connect_batch(Constant("", len(group)), group)
         items = group.to_list()
         kinds = set(map(type, items)) - {type(None)}
         if kinds - {dict}:

@@ -14,6 +14,7 @@ from connect.converters import JsonConverter
 from connect.data import Constant, java_text
 from connect.data.arrow_column import ArrowColumn
 from connect.data.map_columns import MapColumns
+from connectors.elasticsearch.sink.documents import Documents
 from tests.unit.transforms.forms import configured
 from transforms.cast import CastValue
 from transforms.flatten import FlattenValue
@@ -50,6 +51,16 @@ def in_arrow(values: Values) -> MapColumns | None:
     return maps
 
 
+def as_json(values: Values) -> list[bytes | None]:
+    converter, enveloping = JsonConverter(), JsonConverter()
+    converter.configure({"schemas.enable": "false"}, is_key=False)
+    topics = Constant("t", len(values))
+    enveloped = enveloping.from_connect_batch(topics, values)
+    plain = list(converter.from_connect_batch(topics, values))
+    assert enveloped == [b'{"schema":null,"payload":%b}' % row for row in plain]
+    return plain
+
+
 def by_columns(data: list[bytes]) -> MapColumns | None:
     return in_arrow(converted(converters()[1], data))
 
@@ -73,6 +84,9 @@ def alike(data: list[bytes]) -> bool:
     lines = "".join(java_text(None, row) + "\n" for row in ordered)
     assert columns.encoded_lines().decode() == lines
     assert columns.texts() == lines.split("\n")[:-1]
+    assert as_json(columns) == as_json(Values(ordered))
+    documents = Documents(compact_maps=True)
+    assert list(map(json.loads, documents.of(columns)[0])) == list(map(json.loads, documents.of(Values(ordered))[0]))
     some = [*range(0, len(data), 7), 3]
     assert columns.take(some).to_list() == [columns.to_list()[row] for row in some]
     assert columns.between(5, 9).to_list() == columns.to_list()[5:9]
@@ -201,3 +215,4 @@ def test_transformations_change_them_alike(transformation: Transformation, kind:
     if isinstance(found, MapColumns):
         ordered = [{name: row[name] for name in found.columns if name in row} for row in expected.to_list()]
         assert found.encoded_lines() == "".join(java_text(None, row) + "\n" for row in ordered).encode()
+        assert as_json(found) == as_json(Values(ordered))
