@@ -207,13 +207,13 @@ class JsonConverter(ValueConverter):
         arrays = None if reader is None else reader.columns(payloads, self._decoder)
         return None if arrays is None else StructColumns(schema, arrays)
 
-    def _map_columns(self, payloads: list[bytes], joined: bytes) -> Mapping[str, Column[Any]] | None:
+    def _map_columns(self, payloads: list[bytes]) -> Mapping[str, Column[Any]] | None:
         """Objects without a schema by columns, where these are wanted and Arrow can read them."""
         if self._arrow_maps is None and pyarrow_is_there():
             from connect.converters.json_maps import ArrowMaps
 
             self._arrow_maps = ArrowMaps()
-        return None if self._arrow_maps is None else self._arrow_maps.columns(payloads, joined)
+        return None if self._arrow_maps is None else self._arrow_maps.columns(payloads)
 
     def _values_of(
         self, schema: Schema | None, payloads: list[bytes], parsed: Callable[[list[bytes]], list[Any]]

@@ -42,23 +42,18 @@ class ArrowMaps:
         self._rows: ArrowRows | None = None
         self._attempts = Attempts()
 
-    def columns(self, objects: Sequence[bytes], joined: bytes) -> dict[str, ArrowColumn] | None:
-        """The values of each key; None where another parser is needed.
+    def columns(self, objects: Sequence[bytes]) -> dict[str, ArrowColumn] | None:
+        """The values of each key of at least one JSON object; None where another parser is needed."""
+        return self._attempts.of(lambda: self._columns(objects))
 
-        Args:
-            objects: at least one, each a JSON object.
-            joined: them, one on each line.
-        """
-        return self._attempts.of(lambda: self._columns(objects, joined))
-
-    def _columns(self, objects: Sequence[bytes], joined: bytes) -> dict[str, ArrowColumn] | None:
+    def _columns(self, objects: Sequence[bytes]) -> dict[str, ArrowColumn] | None:
         found = self._parsed(objects)
         if found is None and self._learn(objects):
             found = self._parsed(objects)
         if found is None:
             return None
         arrays = dict(zip(self._types, found, strict=True))
-        absent = _are_absent(arrays, joined)
+        absent = _are_absent(arrays, objects)
         if absent is None or not _all_doubles(arrays, objects):
             return None
         return {name: ArrowColumn(array, absent=absent) for name, array in arrays.items()}
@@ -90,10 +85,11 @@ class ArrowMaps:
         return True
 
 
-def _are_absent(arrays: Mapping[str, pa.Array], joined: bytes) -> bool | None:
+def _are_absent(arrays: Mapping[str, pa.Array], objects: Sequence[bytes]) -> bool | None:
     """Whether the nulls of these columns are keys that are not there; None where only some of them may be."""
     nulls = sum(array.null_count for array in arrays.values())
-    written = joined.count(b"null") if nulls else 0
+    joined = b"\n".join(objects) if nulls else b""
+    written = joined.count(b"null")
     if not written:
         return True
     if b"\\" in joined:  # the word may be in a text that is written in another way

@@ -95,7 +95,7 @@ def objects(
     data: list[bytes],
     decode: Callable[[list[bytes]], list[Any]],
     use: Use,
-    columns_of: Callable[[list[bytes], bytes], Mapping[str, Sequence[Any]] | None] | None = None,
+    columns_of: Callable[[list[bytes]], Mapping[str, Sequence[Any]] | None] | None = None,
 ) -> JsonObjects | None:
     """These records, if they are such objects, and decoding them cannot fail; else None.
 
@@ -103,17 +103,17 @@ def objects(
         data: the records.
         decode: makes their values.
         use: told of how they are used.
-        columns_of: parses all records, joined by line ends, into the values of each key where it can.
+        columns_of: parses all records into the values of each key where it can, and refuses what is no such object.
     """
     if not all([item[:1] == b"{" and item[-1] == _END for item in data]):  # noqa: C419 - a list is faster here
         return None
+    columns = None if columns_of is None else columns_of(data)
+    if columns is not None:
+        return JsonObjects(data, decode, use, MapColumns(columns))
     joined = b"\n".join(data)
     # What is refused only when it is decoded: a name with half of a surrogate pair, and what is beyond Java's limits.
     if (b"\\u" in joined and _SURROGATE.search(joined)) or may_exceed(data, joined):
         return None
-    columns = None if columns_of is None or not data else columns_of(data, joined)
-    if columns is not None:
-        return JsonObjects(data, decode, use, MapColumns(columns))
     try:
         check_utf8(joined)
         for item in data:
