@@ -10,6 +10,7 @@ from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from connect import DataError, Schema, Type, settings
+from connect.data.arrow_column import ArrowColumn
 from connect.data.map_columns import columns_of
 from connect.data.struct_columns import StructColumns
 from transforms.fields import Columns, Fields, FieldsTransformation, Plan, Struct, unique_fields
@@ -169,7 +170,11 @@ class Flatten(FieldsTransformation):
 
     def _map_columns(self, columns: Columns) -> Columns | None:
         """Flatten maps that all have the same keys, and within them the same again. None: they have not."""
-        kinds = {name: set(map(type, items)) for name, items in columns.items()}
+        kinds = {
+            # Of a column in Arrow no value is a map.
+            name: set() if isinstance(items, ArrowColumn) else set(map(type, items))
+            for name, items in columns.items()
+        }
         flat = {name: items for name, items in columns.items() if kinds[name] <= _PLAIN}
         for name in sorted(columns.keys() - flat.keys(), key=str):
             if kinds[name] != {dict} or not name or not self._bring_up_columns(flat, columns[name], name):

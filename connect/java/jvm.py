@@ -6,12 +6,13 @@ https://jpype.readthedocs.io/ A process has one JVM, from its first use to its e
 from __future__ import annotations
 
 import contextvars
+import hashlib
 import logging
 import os
 import shutil
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
@@ -20,6 +21,7 @@ from typing import Any, ClassVar, Final, TypeVar
 
 from connect.errors import ConfigError, ConnectError, DataError, RetriableError
 from connect.java import loggers
+from connect.jvm.cache import cache_path
 from connect.jvm.jars import JarsUnavailable, resolve
 from connect.jvm.java import JavaNotFound, find_java, home_of
 
@@ -209,20 +211,11 @@ class PluginLoaders:
                 cls._shared[key] = made, users - 1
                 if users == 1:
                     del cls._shared[key]
-                    made.close()
 
     def __init__(self, folders: Iterable[str]) -> None:
-        # Kafka Connect scans all that lies beside a plug-in: links to those that are wanted lie alone.
-        self._folder = Path(tempfile.mkdtemp(prefix="connect-java-"))
-        places = [Path(folder) for folder in dict.fromkeys(folders)]
-        for number, place in enumerate(places):
-            (self._folder / f"{number}-{place.name}").symlink_to(place.absolute())
-        self.properties = {"plugin.path": str(self._folder), "plugin.discovery": _discovery(places)}
+        places = [Path(folder).absolute() for folder in dict.fromkeys(folders)]
+        self.properties = {"plugin.path": str(_alone(places)), "plugin.discovery": _discovery(places)}
         self.plugins = connect("runtime.isolation.Plugins")(to_map(self.properties))
-
-    def close(self) -> None:
-        """Remove the links."""
-        shutil.rmtree(self._folder, ignore_errors=True)
 
     @contextmanager
     def of(self, name: str) -> Iterator[None]:
@@ -234,6 +227,30 @@ class PluginLoaders:
             yield
         finally:
             thread.setContextClassLoader(before)
+
+
+def _alone(places: Sequence[Path]) -> Path:
+    """A folder with links to these and nothing else, for Kafka Connect scans all that lies beside a plug-in.
+
+    It is made once in the cache, and stays: a process that is killed leaves nothing of its own. Without a cache that
+    can be written to, it is one for this process.
+    """
+    folder = cache_path("java-plugins") / hashlib.sha256("\n".join(map(str, places)).encode()).hexdigest()[:16]
+    if folder.exists():
+        return folder
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        made = Path(tempfile.mkdtemp(dir=folder.parent))
+    except OSError:
+        folder = made = Path(tempfile.mkdtemp(prefix="connect-java-"))
+    for number, place in enumerate(places):
+        (made / f"{number}-{place.name}").symlink_to(place)
+    if made != folder:
+        try:
+            made.rename(folder)
+        except OSError:  # another process was faster
+            shutil.rmtree(made)
+    return folder
 
 
 def _discovery(places: Iterable[Path]) -> str:
