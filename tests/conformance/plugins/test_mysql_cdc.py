@@ -19,6 +19,7 @@ class TestMySqlCdc(SourceConformance):
     #: A snapshot that was not finished starts again.
     every_offset_resumes = False
     #: Rows are bounded in number and in bytes, both before they have their envelope.
+    names_as_elsewhere: ClassVar[frozenset[str]] = frozenset({"signal.kafka.groupId"})
     most_rows: ClassVar[int] = 10_240
     most_bytes: ClassVar[int] = 8 << 20
 

@@ -15,6 +15,7 @@ class TestPostgresCdc(SourceConformance):
     #: The server forgets what is confirmed: an offset of before that is none that one can go back to.
     every_offset_resumes = False
     #: Rows are bounded in number and in bytes, both before they have their envelope.
+    names_as_elsewhere: ClassVar[frozenset[str]] = frozenset({"signal.kafka.groupId"})
     most_rows: ClassVar[int] = 10_240
     most_bytes: ClassVar[int] = 8 << 20
 
