@@ -104,7 +104,7 @@ class JsonConverter(ValueConverter):
         self._starts: LruCache[Schema | None, bytes] = LruCache(size)
         self._rows: LruCache[Schema, Rows | None] = LruCache(size)
         self._arrow_rows: LruCache[Schema, ArrowRows | None] = LruCache(size)
-        self._use = Use()
+        self._use = Use(self._map_columns)
         self._arrow_maps: ArrowMaps | None = None
         self._declared: Schema | None = None
         if self._envelope and options.schema_content:
@@ -158,8 +158,7 @@ class JsonConverter(ValueConverter):
         if len(present) < len(data):
             return self._with_tombstones(data, self._read(present))
         if not self._envelope:
-            columns_of = self._map_columns if self._use.by_columns and len(present) >= _WORTH_ARROW else None
-            return objects(present, _OBJECTS, self._use, columns_of) or Values(_schemaless_values(present))
+            return objects(present, _OBJECTS, self._use) or Values(_schemaless_values(present))
         if self._declared is not None:
             return self._structs_of(self._declared, present) or Values(
                 self._values_of(self._declared, present, _nodes), self._declared
@@ -208,7 +207,9 @@ class JsonConverter(ValueConverter):
         return None if arrays is None else StructColumns(schema, arrays)
 
     def _map_columns(self, payloads: list[bytes]) -> Mapping[str, Column[Any]] | None:
-        """Objects without a schema by columns, where these are wanted and Arrow can read them."""
+        """Objects without a schema by columns, where Arrow can read them."""
+        if len(payloads) < _WORTH_ARROW:
+            return None
         if self._arrow_maps is None and pyarrow_is_there():
             from connect.converters.json_maps import ArrowMaps
 

@@ -20,14 +20,23 @@ _CHECK: Final = msgspec.json.Decoder(msgspec.Raw).decode
 
 
 class Use:
-    """How objects are used: whoever reads the next ones may read them for that at once.
+    """How objects are used: whoever reads the next ones reads them for that at once.
+
+    Args:
+        columns_of: parses objects into the values of each key where it can, and refuses what is no strict JSON.
 
     Attributes:
-        by_columns: whether some were wanted as `MapColumns`.
+        by_columns: whether objects were wanted as `MapColumns`.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, columns_of: Callable[[list[bytes]], Mapping[str, Sequence[Any]] | None]) -> None:
         self.by_columns = False
+        self._columns_of = columns_of
+
+    def columns(self, data: list[bytes]) -> MapColumns | None:
+        """These objects by columns, where they can be parsed so."""
+        found = self._columns_of(data)
+        return None if found is None else MapColumns(found)
 
 
 class JsonObjects(DeferredValues):
@@ -39,10 +48,11 @@ class JsonObjects(DeferredValues):
         encoded: each object. The list is not copied.
         decode: makes their values; must not fail for them.
         use: told of how they are used.
-        columns: their values by columns, where these are known.
+        columns: their values by columns, None where they have none, or not yet.
+        parsed: whether it was tried to parse them by columns.
     """
 
-    __slots__ = ("_columns", "_decode", "_encoded", "_use")
+    __slots__ = ("_columns", "_decode", "_encoded", "_parsed", "_use")
 
     def __init__(
         self,
@@ -50,12 +60,15 @@ class JsonObjects(DeferredValues):
         decode: Callable[[list[bytes]], list[Any]],
         use: Use,
         columns: MapColumns | None = None,
+        *,
+        parsed: bool = False,
     ) -> None:
         super().__init__(len(encoded), lambda: Values(decode(encoded)))
         self._encoded = encoded
         self._decode = decode
         self._use = use
         self._columns = columns
+        self._parsed = parsed
 
     @property
     def json(self) -> list[bytes | None]:
@@ -63,8 +76,13 @@ class JsonObjects(DeferredValues):
 
     @property
     def maps(self) -> MapColumns | None:
+        return self._by_columns() or MapColumns.of(self.to_list())
+
+    def _by_columns(self) -> MapColumns | None:
         self._use.by_columns = True
-        return self._columns or MapColumns.of(self.to_list())
+        if not self._parsed:
+            self._columns, self._parsed = self._use.columns(self._encoded), True
+        return self._columns
 
     @property
     def schemas(self) -> Column[Schema | None]:  # type: ignore[override]
@@ -75,8 +93,8 @@ class JsonObjects(DeferredValues):
         return False
 
     def encoded_lines(self) -> bytes:
-        self._use.by_columns = True
-        return super().encoded_lines() if self._columns is None else self._columns.encoded_lines()
+        columns = self._by_columns()
+        return super().encoded_lines() if columns is None else columns.encoded_lines()
 
     def groups(self) -> list[tuple[Sequence[int], Values]]:
         return [(range(len(self)), self)] if len(self) else []
@@ -84,32 +102,26 @@ class JsonObjects(DeferredValues):
     def take(self, rows: Sequence[int]) -> Values:
         encoded, columns = self._encoded, self._columns
         taken = None if columns is None else columns.take(rows).maps
-        return JsonObjects([encoded[row] for row in rows], self._decode, self._use, taken)
+        return JsonObjects([encoded[row] for row in rows], self._decode, self._use, taken, parsed=self._parsed)
 
     def between(self, start: int, stop: int) -> Values:
         columns = None if self._columns is None else self._columns.between(start, stop).maps
-        return JsonObjects(self._encoded[start:stop], self._decode, self._use, columns)
+        return JsonObjects(self._encoded[start:stop], self._decode, self._use, columns, parsed=self._parsed)
 
 
-def objects(
-    data: list[bytes],
-    decode: Callable[[list[bytes]], list[Any]],
-    use: Use,
-    columns_of: Callable[[list[bytes]], Mapping[str, Sequence[Any]] | None] | None = None,
-) -> JsonObjects | None:
+def objects(data: list[bytes], decode: Callable[[list[bytes]], list[Any]], use: Use) -> JsonObjects | None:
     """These records, if they are such objects, and decoding them cannot fail; else None.
 
     Args:
         data: the records.
         decode: makes their values.
-        use: told of how they are used.
-        columns_of: parses all records into the values of each key where it can, and refuses what is no such object.
+        use: how the ones before were used; told of how these are.
     """
     if not all([item[:1] == b"{" and item[-1] == _END for item in data]):  # noqa: C419 - a list is faster here
         return None
-    columns = None if columns_of is None else columns_of(data)
+    columns = use.columns(data) if use.by_columns else None
     if columns is not None:
-        return JsonObjects(data, decode, use, MapColumns(columns))
+        return JsonObjects(data, decode, use, columns, parsed=True)
     joined = b"\n".join(data)
     # What is refused only when it is decoded: a name with half of a surrogate pair, and what is beyond Java's limits.
     if (b"\\u" in joined and _SURROGATE.search(joined)) or may_exceed(data, joined):
@@ -120,4 +132,4 @@ def objects(
             _CHECK(item)
     except REFUSED:
         return None
-    return JsonObjects(data, decode, use)
+    return JsonObjects(data, decode, use, parsed=use.by_columns)
