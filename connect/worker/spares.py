@@ -59,10 +59,12 @@ class Spares:
         return found
 
     def expect(self, engine: str) -> None:
-        """A task may come soon. Returns at once."""
+        """A first task may come soon. Returns at once."""
         with self._lock:
             self._expected[engine] = time.monotonic() + KEPT_S
-        self._tend_in(0, engine)
+            in_use = self._users[engine] > 0
+        if not in_use:  # else there is one, or will be when those that start now have had the processors
+            self._tend_in(0, engine)
 
     def left(self, engine: str) -> None:
         """A process that uses an engine has ended."""
