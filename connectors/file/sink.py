@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
 
 from connect import (
     ConfigError,
@@ -21,17 +20,11 @@ from connect import (
     __version__,
     settings,
 )
-from connect.kit.background import BackgroundWriter
 from connect.settings import ConfigValue
 from connectors.file.ledger import Entry, Ledger
 from connectors.file.target import AppendedFile, open_target
 
 log = logging.getLogger(__name__)
-
-#: So many records are written by a thread while the next ones are converted.
-_MANY: Final = 500
-#: How long a write may go on after the task has ended.
-_END_S: Final = 5.0
 
 
 class FileSinkOptions(settings.Options):
@@ -66,9 +59,6 @@ class FileSinkOptions(settings.Options):
 class FileStreamSinkTask(SinkTask):
     """Appends lines to one file.
 
-    Of many records the write goes on while the next ones are converted: one write at most, which began before `put`
-    returned. If it fails the next call raises, and the one after that tries again.
-
     With exactly.once the file is truncated at the start to what its ledger says, and the ledger's offsets say where to
     continue.
     """
@@ -84,8 +74,6 @@ class FileStreamSinkTask(SinkTask):
         self._taken: dict[TopicPartition, int] = {}
         self._target = open_target(options.path or None, alone=options.exactly_once)
         self.context.exit_stack.callback(self._target.close)
-        self._behind: BackgroundWriter[SinkBatch] = BackgroundWriter("file-writer", self._write)
-        self.context.exit_stack.callback(self._behind.end, _END_S)
         if isinstance(self._target, AppendedFile):
             if options.exactly_once:
                 assert options.path
@@ -104,20 +92,13 @@ class FileStreamSinkTask(SinkTask):
         return {partition: known[partition] for partition in partitions if partition in known}
 
     def put(self, batch: SinkBatch) -> None:
-        self._settle()
-        if len(batch) >= _MANY and isinstance(self._target, AppendedFile):
-            self._behind.add(batch)
-        elif len(batch):
-            self._write([batch])
-
-    def close(self, partitions: Sequence[TopicPartition]) -> None:
-        self._behind.settle()
-        for batch in self._behind.withdraw():
-            if len(kept := batch.without(set(partitions))):
-                self._behind.add(kept)
+        if not len(batch):
+            return
+        self._target.append(batch.values.encoded_lines())
+        if self._ledger is not None:
+            self._taken.update(batch.next_offsets())
 
     def flush(self, offsets: Offsets) -> None:
-        self._settle()
         if self._fsync:
             self._target.sync()
         if self._ledger is None:
@@ -132,22 +113,6 @@ class FileStreamSinkTask(SinkTask):
             self._ledger.write(entry)
             self._entry = entry
         self._taken.clear()
-
-    def _settle(self) -> None:
-        """Wait until everything accepted is written. Raises as `append` does."""
-        self._behind.settle()
-        if self._behind.error is not None:
-            self._behind.retry()
-            self._behind.settle()
-        if (error := self._behind.error) is not None:
-            raise error
-
-    def _write(self, batches: list[SinkBatch]) -> None:
-        """Here, or in the thread."""
-        (batch,) = batches
-        self._target.append(batch.values.encoded_lines())
-        if self._ledger is not None:
-            self._taken.update(batch.next_offsets())
 
     def _recover(self, path: str, file: AppendedFile) -> None:
         ledger = Ledger(path)

@@ -6,7 +6,6 @@ import resource
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Event, Timer
 
 import pytest
 
@@ -225,72 +224,6 @@ class TestNoRoom:
         assert os.read(read, 100) == b"one\ntwo\nthree\n"
         stream.close()
         os.close(read)
-
-
-class TestManyRecords:
-    """They are written while the next ones come."""
-
-    def many(self, word: str, partition: int = 0) -> SinkBatch:
-        values = Text([f"{word}{number}".encode() for number in range(1000)])
-        return SinkBatch("lines", values, partitions=partition, offsets=range(1000))
-
-    def lines(self, *words: str) -> str:
-        return "".join(f"{word}{number}\n" for word in words for number in range(1000))
-
-    @pytest.fixture
-    def gate(self, monkeypatch: pytest.MonkeyPatch) -> Event:
-        """Writes wait for it."""
-        gate, append = Event(), target.AppendedFile.append
-
-        def slow(file: target.AppendedFile, data: bytes) -> None:
-            assert gate.wait(30)
-            append(file, data)
-
-        monkeypatch.setattr(target.AppendedFile, "append", slow)
-        return gate
-
-    def test_come_into_the_file_in_order(self, file: Path, sink: Start) -> None:
-        task = sink(file)
-        for values in (self.many("a"), self.many("b"), batch("c"), self.many("d"), batch("e")):
-            task.put(values)
-        task.flush({})
-        assert file.read_text() == self.lines("a", "b") + "c\n" + self.lines("d") + "e\n"
-
-    def test_are_written_behind_put_and_before_flush(self, file: Path, sink: Start, gate: Event) -> None:
-        task = sink(file)
-        task.put(self.many("a"))
-        assert not file.read_text()
-        Timer(0.05, gate.set).start()
-        task.flush({})
-        assert file.read_text() == self.lines("a")
-
-    def test_that_find_no_room_are_written_when_there_is(
-        self, file: Path, sink: Start, monkeypatch: pytest.MonkeyPatch, place: TopicPartition
-    ) -> None:
-        monkeypatch.setattr(target, "NO_ROOM", {errno.EFBIG})
-        task = sink(file, exactly_once="true")
-        with limited(50):
-            task.put(self.many("a"))
-            for _ in range(2):
-                with pytest.raises(RetriableError, match="No room"):
-                    task.put(self.many("b"))
-                with pytest.raises(RetriableError, match="No room"):
-                    task.flush({place: 1000})
-        assert task.open([place]) == {place: 1000}  # what it accepted; there is room now
-        task.put(self.many("b"))
-        task.flush({})
-        assert file.read_text() == self.lines("a", "b")
-
-    def test_of_a_partition_that_went_are_not_written_later(
-        self, file: Path, sink: Start, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(target, "NO_ROOM", {errno.EFBIG})
-        task = sink(file)
-        with limited(50):
-            task.put(self.many("a", partition=3))
-            task.close([TopicPartition("lines", 3)])
-        task.put(batch("b"))
-        assert file.read_text() == "b\n"
 
 
 class TestWhatCannotBeWritten:
