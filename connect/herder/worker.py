@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from connect.api.engine import JAVA_ENGINE
-from connect.errors import ConfigError
 from connect.herder.background import Ending
 from connect.herder.connectors import Connectors
 from connect.herder.listeners import advertised
@@ -75,8 +74,8 @@ class Worker:
         self.measures = Measures(config)
         self.plugin_path: list[str] = [str(Path(folder).absolute()) for folder in config["plugin.path"] or []]
         self.plugins = Plugins.discover(self.plugin_path)
-        self._spares = Spares(JavaProcessOptions.parse(config).spare_processes, self.raw)
-        self.supervisor = Supervisor(entitled_until=member.live_until, spares=self._spares)
+        spares = Spares(JavaProcessOptions.parse(config).spare_processes, self.raw)
+        self.supervisor = Supervisor(entitled_until=member.live_until, spares=spares)
         level = logging.getLogger("connect").getEffectiveLevel()
         self.hosts = ConnectorHosts(self.plugin_path, level)
         self.connectors = Connectors(self.hosts, self.measures.connectors, self.options.default_engine)
@@ -211,17 +210,8 @@ class Worker:
         java = task_java_settings("producer", self.raw, task.connector_config)
         return abort_left_open(java, task.transactional_id, _ABORT_S, may_go_on)
 
-    def _takes_spare(self, ref: PluginRef, config: Mapping[str, str]) -> bool:
-        """Whether the first task of a Java connector that is about to be made takes a process that waits."""
-        try:
-            return java_process(self.raw, config, config.get("name", ""), 0, ref.folder).takes_spare
-        except ConfigError:
-            return False
-
     def validate(self, ref: PluginRef | None, config: Resolved, timeout: float = 30.0) -> Validation:
         """Validate a connector's configuration in its host process. Raises `ConnectorCallError`."""
-        if ref is not None and ref.language == "java" and self._takes_spare(ref, config.values):
-            self._spares.expect(JAVA_ENGINE)  # its JVM starts beside that of the host, not behind it
         return self.hosts.validate(ref, self.raw, config.values, config.secret_keys, timeout)
 
 

@@ -1,7 +1,6 @@
 """Spare processes: they have loaded an engine before there is a task for them. A JVM takes seconds to start.
 
-A worker has them for engines that it runs, and for one whose connector is about to be made: while that is checked, the
-process of its first task starts.
+A worker has them for engines that it runs. The first task of one has none; those behind it find one that is ready.
 """
 
 from __future__ import annotations
@@ -9,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
-import time
 from collections import Counter
 from collections.abc import Mapping
 from typing import Final
@@ -24,7 +22,7 @@ log = logging.getLogger("connect.worker")
 
 #: The next is not started beside the task that has taken one: that one has the processors first.
 QUIET_S: Final = 3.0
-#: Behind the last task of an engine: who restarts it finds one. And as long for a task that is expected.
+#: Behind the last task of an engine: who restarts it finds one.
 KEPT_S: Final = 60.0
 
 
@@ -41,7 +39,6 @@ class Spares:
         self._config = dict(worker_config or {})
         self._waiting: dict[str, list[ChildProcess]] = {}
         self._users: Counter[str] = Counter()
-        self._expected: dict[str, float] = {}  # until when, on the monotonic clock
         self._timers: dict[str, threading.Timer] = {}
         self._closed = False
         self._lock = threading.Lock()
@@ -57,14 +54,6 @@ class Spares:
                 found = _living(waiting.pop(0))
         self._tend_in(QUIET_S, engine)
         return found
-
-    def expect(self, engine: str) -> None:
-        """A first task may come soon. Returns at once."""
-        with self._lock:
-            self._expected[engine] = time.monotonic() + KEPT_S
-            in_use = self._users[engine] > 0
-        if not in_use:  # else there is one, or will be when those that start now have had the processors
-            self._tend_in(0, engine)
 
     def left(self, engine: str) -> None:
         """A process that uses an engine has ended."""
@@ -97,12 +86,11 @@ class Spares:
             timer.start()
 
     def _tend(self, engine: str) -> None:
-        """Start those that are missing while the engine is in use or expected to be, end them when it is not."""
+        """Start those that are missing while the engine is in use, end them when it is not."""
         with self._tending:
             with self._lock:
                 waiting = self._waiting.setdefault(engine, [])
-                in_use, expected = self._users[engine] > 0, self._expected.get(engine, 0.0) > time.monotonic()
-                wanted = self._wanted if (in_use or expected) and not self._closed else 0
+                wanted = self._wanted if self._users[engine] > 0 and not self._closed else 0
                 over, waiting[wanted:] = waiting[wanted:], []
                 missing = wanted - len(waiting)
             _end(over)
@@ -114,8 +102,6 @@ class Spares:
                     return
                 with self._lock:
                     waiting.append(child)
-        if expected and not in_use:
-            self._tend_in(KEPT_S, engine)
 
 
 def _living(child: ChildProcess) -> ChildProcess | None:

@@ -327,24 +327,6 @@ def test_the_next_connector_takes_the_jvm_that_waits(pool: Pool, tmp_path: Path,
     assert worker.runs("source", 1)
 
 
-def test_the_first_connector_takes_the_jvm_that_started_while_it_was_checked(
-    pool: Pool, tmp_path: Path, new_topic: Callable[..., str]
-) -> None:
-    del pool.settings["java.spare.processes"]
-    there = tmp_path / "in.txt"
-    there.touch()
-    (worker,) = pool.start()
-    config = {"connector.class": SOURCE, "connector.language": "java", "file": str(there), "topic": new_topic()}
-    worker.do("PUT", f"/connector-plugins/{SOURCE}/config/validate", config | {"name": "source"})
-    pool.until(lambda: len(jvms(worker)) == 2, "one waits beside the host's", within=PATIENCE_S)
-    early = jvms(worker)
-    worker.create("source", config)
-    pool.until(lambda: worker.runs("source", 1), "it runs", within=PATIENCE_S)
-    for jvm in early:
-        jvm.kill()
-    pool.until(lambda: worker.states("source")["0"][0] == "FAILED", "one was the task's", within=PATIENCE_S)
-
-
 def test_tasks_of_a_jvm_log_in_their_own_names_and_end_alone(
     pool: Pool, tmp_path: Path, new_topic: Callable[..., str]
 ) -> None:

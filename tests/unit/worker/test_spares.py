@@ -72,23 +72,6 @@ def test_it_ends_some_time_after_the_last_task(run):
     until(lambda: not psutil.pid_exists(spare))
 
 
-def test_the_first_task_takes_the_one_of_which_it_was_expected(run, monkeypatch):
-    monkeypatch.setattr(spares, "KEPT_S", 60.0)
-    run.supervisor._spares.expect(ENGINE)
-    until(lambda: waiting_of(run))
-    (spare,) = waiting_of(run)
-    run.supervisor._spares.expect(ENGINE)
-    assert start(run, "one").pid == spare
-
-
-def test_it_ends_when_no_task_came(run):
-    run.supervisor._spares.expect(ENGINE)
-    until(lambda: waiting_of(run))
-    (spare,) = waiting_of(run)
-    until(lambda: not waiting_of(run))
-    until(lambda: not psutil.pid_exists(spare))
-
-
 def test_a_task_that_is_restarted_finds_it(run, monkeypatch):
     monkeypatch.setattr(spares, "KEPT_S", 60.0)
     task = start(run, "one")
