@@ -57,7 +57,7 @@ def as_json(values: Values) -> list[bytes | None]:
     topics = Constant("t", len(values))
     enveloped = enveloping.from_connect_batch(topics, values)
     plain = list(converter.from_connect_batch(topics, values))
-    assert enveloped == [b'{"schema":null,"payload":%b}' % row for row in plain]
+    assert enveloped == [b'{"schema":null,"payload":%b}' % (row or b"") for row in plain]
     return plain
 
 
