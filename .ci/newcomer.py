@@ -60,11 +60,11 @@ class Newcomer:
         self.run(f"{shlex.quote(sys.executable)} -m venv {environment}")
         self._environment["PATH"] = f"{environment / 'bin'}:{os.environ['PATH']}"
 
-    def run(self, command: str, *, folder: Path | None = None) -> str:
+    def run(self, command: str) -> str:
         """What a command prints, which must succeed."""
         done = subprocess.run(
             ["bash", "-c", command],
-            cwd=folder or self.folder,
+            cwd=self.folder,
             env=self._environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -116,10 +116,6 @@ def _has_started(connector: str) -> bool:
     return {each["state"] for each in tasks} == {"RUNNING"}
 
 
-def _blocks(page: str, language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", page, re.DOTALL)
-
-
 def quickstart(newcomer: Newcomer, wheel: Path) -> None:
     """Everything of the page until the first record."""
     newcomer.begin()
@@ -134,8 +130,8 @@ def quickstart(newcomer: Newcomer, wheel: Path) -> None:
     assert f"pip install 'connect-runtime[{EXTRAS}]'" in page
     with newcomer.step("connect distributed worker.properties, until it is ready"):
         newcomer.start_worker("connect distributed worker.properties")
-    commands = next(block for block in _blocks(page, "sh") if "connect tap orders" in block).splitlines()
-    for command in commands:
+    commands = next(block for block in re.findall(r"```sh\n(.*?)```", page, re.DOTALL) if "connect tap orders" in block)
+    for command in commands.splitlines():
         with newcomer.step(command):
             said = newcomer.run(command)
     assert "orderid" in said

@@ -11,7 +11,6 @@ from typing import Any, Final
 
 from connect import Schema, SchemaAndValue, Type, Values, logical, settings
 from connect.data.arrow_column import ArrowColumn
-from connect.data.schema import BOOLEAN, FLOAT64, INT64, STRING
 from connect.data.struct_columns import FieldColumn, StructColumns
 from connect.data.values import GroupedValues
 from connect.settings import Config
@@ -148,8 +147,6 @@ def _maps(targets: dict[str, Type], columns: Columns) -> Columns:
     return cast
 
 
-#: What is read without a schema, by Arrow.
-_READ: Final = {"int64": INT64, "double": FLOAT64, "string": STRING, "bool": BOOLEAN}
 #: Other whole numbers and doubles would have these in Python, too, but another type in Arrow.
 _KEPT: Final = frozenset({Type.INT64, Type.FLOAT64, Type.STRING, Type.BOOLEAN})
 
@@ -159,7 +156,7 @@ def _cast_values(values: Sequence[Any], target: Type) -> Sequence[Any]:
     if isinstance(values, ArrowColumn) and target in _KEPT:
         from transforms.arrow_casts import cast_array
 
-        array = cast_array(_READ[str(values.array.type)], values.array, target)
+        array = cast_array(values.field.schema, values.array, target)
         if array is not None:
             return ArrowColumn(array)
     return cast_list(None, target, list(values))

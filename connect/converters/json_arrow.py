@@ -81,10 +81,11 @@ class ArrowRows:
         return all(_read_as(field.schema) is not None for field in schema.fields)
 
     def columns(self, objects: Sequence[bytes], decoder: Decoder) -> list[pa.Array | list[Any]] | None:
-        """The values of each field; None where another parser is needed. At least one object."""
-        return self._attempts.of(lambda: self._tried(objects, decoder))
+        """What `parsed` finds. Where it was in vain for long it is tried seldom."""
+        return self._attempts.of(lambda: self.parsed(objects, decoder))
 
-    def _tried(self, objects: Sequence[bytes], decoder: Decoder) -> list[pa.Array | list[Any]] | None:
+    def parsed(self, objects: Sequence[bytes], decoder: Decoder) -> list[pa.Array | list[Any]] | None:
+        """The values of each field; None where another parser is needed. At least one object."""
         try:
             return self._columns(objects, decoder)
         except (pa.ArrowException, UnicodeDecodeError, IndexError, DataError, Inexact):

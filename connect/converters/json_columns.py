@@ -8,7 +8,7 @@ such columns are written: it loads pyarrow.
 from __future__ import annotations
 
 import binascii
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 from connect.converters.json_encode import Preparer, lines
 from connect.data import logical
 from connect.data.arrow_column import ArrowColumn
-from connect.data.arrow_text import double_texts, members
-from connect.data.schema import BOOLEAN, FLOAT64, INT64, STRING, Schema, Type
+from connect.data.arrow_text import double_texts, members, scattered
+from connect.data.schema import Schema, Type
 from connect.data.struct_columns import FieldColumn, StructColumns
 
 _ENCODED: Final = {
@@ -27,7 +27,6 @@ _ENCODED: Final = {
     logical.TIMESTAMP_NAME: (Type.INT64, pa.int64()),
 }
 _WHOLE: Final = frozenset({Type.INT8, Type.INT16, Type.INT32, Type.INT64})
-_PLAIN: Final = {"int64": INT64, "double": FLOAT64, "string": STRING, "bool": BOOLEAN}
 #: What JSON escapes, and what Java writes as two halves.
 _ESCAPED: Final = '["\\\\\\x00-\\x1f\\x{10000}-\\x{10FFFF}]'
 #: With more digits after the point Java writes some decimals with an exponent.
@@ -40,64 +39,52 @@ def rows(columns: StructColumns, preparer: Preparer, start: bytes, end: bytes) -
     Raises:
         DataError: a value does not fit its schema.
     """
-    parts: list[Any] = []
-    before = start + b"{"
-    for field, column in zip(columns.struct.fields, columns.fields, strict=True):
-        parts += [_literal(before + lines([field.name])[:-1] + b":"), _texts(field.schema, column, preparer)]
-        before = b","
-    joined = pc.binary_join_element_wise(*parts, _literal(b"}" + end), _literal(b""))
-    found: list[bytes] = joined.to_pylist()
-    return found
+    names = [field.name for field in columns.struct.fields]
+    return _objects(names, [_texts(column, preparer) for column in columns.fields], start, end)
 
 
 def map_rows(columns: Mapping[str, Sequence[Any]], preparer: Preparer, start: bytes, end: bytes) -> list[bytes]:
-    """Each row of schemaless maps as a JSON object, between `start` and `end`.
+    """The same for schemaless maps.
 
     Raises:
         DataError: a value cannot be JSON.
     """
-    labels = [lines([name])[:-1].decode() + ":" for name in columns]
-    texts = [_map_texts(column, preparer) for column in columns.values()]
-    found: list[bytes] = (
-        members(f"{start.decode()}{{", ",", labels, texts, f"}}{end.decode()}").view("binary").to_pylist()
-    )
+    return _objects(columns, [_map_texts(column, preparer) for column in columns.values()], start, end)
+
+
+def _objects(names: Iterable[str], texts: Sequence[pa.Array], start: bytes, end: bytes) -> list[bytes]:
+    """Objects of named texts. One that is null is left out."""
+    labels = [lines([name])[:-1].decode() + ":" for name in names]
+    joined = members(f"{start.decode()}{{", ",", labels, texts, f"}}{end.decode()}")
+    found: list[bytes] = joined.view(pa.binary()).to_pylist()
     return found
 
 
 def _map_texts(column: Sequence[Any], preparer: Preparer) -> pa.Array:
     """The JSON of each value of a key, null where it is absent."""
-    if isinstance(column, ArrowColumn):
+    if not isinstance(column, ArrowColumn):
+        return _written(preparer.column(None, list(column)))
+    field = column.field
+    return scattered(field, _texts(field.present(), preparer)) if column.absent else _texts(field, preparer)
+
+
+def _texts(column: FieldColumn, preparer: Preparer) -> pa.Array:
+    """The JSON of each value, none of them null."""
+    schema = column.schema
+    if column.is_arrow:
         array = column.array
-        found = _of_arrow(_PLAIN[str(array.type)], array, preparer)
-        if found is None:
-            found = _written(preparer.column(None, array.drop_null().to_pylist()))
-            if array.null_count:
-                found = pc.replace_with_mask(pa.nulls(len(array), pa.string()), array.is_valid(), found)
-        return found.fill_null("null") if array.null_count and not column.absent else found
-    return _written(preparer.column(None, list(column)))
+        if not array.null_count or (schema.optional and schema.default is None):
+            found = _of_arrow(schema, array, preparer)
+            if found is not None:
+                found = found.cast(pa.string())
+                return found.fill_null("null") if array.null_count else found
+    return _written(preparer.column(schema, column.items))
 
 
 def _written(prepared: Sequence[Any]) -> pa.Array:
     written = lines(prepared).split(b"\n")
     written.pop()
     return pa.array(written, pa.binary()).cast(pa.string())
-
-
-def _literal(text: bytes) -> pa.Scalar:
-    return pa.scalar(text, pa.binary())
-
-
-def _texts(schema: Schema, column: FieldColumn, preparer: Preparer) -> pa.Array:
-    """The JSON of each value, none of them null."""
-    if column.is_arrow:
-        array = column.array
-        if not array.null_count or (schema.optional and schema.default is None):
-            found = _of_arrow(schema, array, preparer)
-            if found is not None:
-                return found.cast(pa.binary()) if not array.null_count else found.cast(pa.binary()).fill_null(b"null")
-    written = lines(preparer.column(schema, column.items)).split(b"\n")
-    written.pop()
-    return pa.array(written, pa.binary())
 
 
 def _of_arrow(schema: Schema, array: pa.Array, preparer: Preparer) -> pa.Array | None:

@@ -59,7 +59,7 @@ class ArrowMaps:
         return {name: ArrowColumn(array, absent=absent) for name, array in arrays.items()}
 
     def _parsed(self, objects: Sequence[bytes]) -> list[pa.Array] | None:
-        return None if self._rows is None else self._rows.columns(objects, self._decoder)
+        return None if self._rows is None else self._rows.parsed(objects, self._decoder)
 
     def _learn(self, objects: Sequence[bytes]) -> bool:
         """Learn from some of these records; whether anything is new, and can be used."""

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from connect.data.column import Column
+from connect.data.field_column import FieldColumn
+from connect.data.schema import OPTIONAL_BOOLEAN, OPTIONAL_FLOAT64, OPTIONAL_INT64, OPTIONAL_STRING, Schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+_SCHEMAS: Final[Mapping[str, Schema]] = {
+    "int64": OPTIONAL_INT64,
+    "double": OPTIONAL_FLOAT64,
+    "string": OPTIONAL_STRING,
+    "bool": OPTIONAL_BOOLEAN,
+}
 
 
 class ArrowColumn(Column[Any]):
@@ -25,6 +34,11 @@ class ArrowColumn(Column[Any]):
         self.array = array
         self.absent = absent and array.null_count > 0
         self._items: list[Any] | None = None
+
+    @property
+    def field(self) -> FieldColumn:
+        """The same as the values of an optional field of their type, for what is written or cast as such."""
+        return FieldColumn(_SCHEMAS[str(self.array.type)], array=self.array)
 
     def take(self, rows: Sequence[int]) -> ArrowColumn:
         import pyarrow as pa

@@ -113,39 +113,44 @@ def _fixed(part: Any) -> Any:
 
 def _texts(column: FieldColumn) -> pa.Array:
     """The text of each value as an array of strings, null for null."""
+    written = _by_arrow(column)
+    if written is None:
+        present = column.present()
+        written = scattered(column, pa.array(columns_text.column_texts(present), pa.string()))
+    return written
+
+
+def _by_arrow(column: FieldColumn) -> pa.Array | None:
+    """The same; None where Arrow would make other values of these, or write something else than Java."""
     schema = column.schema
     if not column.is_arrow and not columns_text.fit(schema, column.present().items):
-        pass  # Arrow would make other values of these
-    elif logical.python_type(schema) is None:
-        if schema.type in _INSIDE:
-            present = column.present()
-            written = _INSIDE[schema.type](present)
-            return written if present is column else _scattered(column, written)
-        array = column.array
-        if schema.type is Type.STRING:
-            return array
-        if schema.type in _AS_ARROW:
-            return array.cast(pa.string())
-        if schema.type is Type.FLOAT64:
-            return double_texts(array)
-    elif column.is_arrow:
-        if schema.name in _MOMENTS:
-            return _MOMENTS[schema.name](column.array)
-        if schema.name == logical.DECIMAL_NAME and 0 <= logical.scale_of(schema) <= columns_text.PLAIN_SCALE:
-            return column.array.cast(pa.string())
-    present = column.present()
-    written = pa.array(columns_text.column_texts(present), pa.string())
-    return written if present is column else _scattered(column, written)
+        return None
+    if logical.python_type(schema) is not None:
+        return _of_logical(schema, column.array) if column.is_arrow else None
+    if schema.type in _INSIDE:
+        return scattered(column, _INSIDE[schema.type](column.present()))
+    array = column.array
+    if schema.type is Type.STRING:
+        return array
+    if schema.type in _AS_ARROW:
+        return array.cast(pa.string())
+    return double_texts(array) if schema.type is Type.FLOAT64 else None
+
+
+def _of_logical(schema: Schema, array: pa.Array) -> pa.Array | None:
+    if schema.name in _MOMENTS:
+        return _MOMENTS[schema.name](array)
+    if schema.name == logical.DECIMAL_NAME and 0 <= logical.scale_of(schema) <= columns_text.PLAIN_SCALE:
+        return array.cast(pa.string())
+    return None
 
 
 def _map_texts(column: Sequence[Any]) -> pa.Array:
     """The text of each value of a key, null where it is absent."""
     if not isinstance(column, ArrowColumn):
         return pa.array(columns_text.texts(None, column), pa.string())
-    array = column.array
-    if array.type != pa.string():
-        array = double_texts(array) if array.type == pa.float64() else array.cast(pa.string())
-    return array.fill_null("null") if array.null_count and not column.absent else array
+    written = _texts(column.field)
+    return written if column.absent or not written.null_count else written.fill_null("null")
 
 
 def double_texts(array: pa.Array) -> pa.Array:
@@ -174,8 +179,10 @@ def _doubles(array: pa.Array) -> pa.Array:
     return pc.replace_with_mask(texts, others, pa.array(replaced, pa.string()))
 
 
-def _scattered(column: FieldColumn, present: pa.Array) -> pa.Array:
+def scattered(column: FieldColumn, present: pa.Array) -> pa.Array:
     """The texts of the values that are not null, each in its row."""
+    if len(present) == len(column):
+        return present
     there = column.array.is_valid() if column.is_arrow else pa.array([item is not None for item in column.items])
     return pc.replace_with_mask(pa.nulls(len(column), pa.string()), there, present)
 

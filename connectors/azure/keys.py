@@ -9,14 +9,14 @@ from typing import Any, Final
 from connect import settings
 from connect.settings import WithoutEffect
 from connectors.objects import connection
-from connectors.objects.sink import keys
+from connectors.objects.sink import named_keys
 from connectors.objects.sink.keys import ObjectOptions
 from connectors.objects.store import Store
 
 _CONTAINER: Final = "Container"
 
 #: The largest that Confluent's connector takes; the service itself takes 4,000 MiB.
-_LARGEST_PART: Final = 100 * keys.MIB
+_LARGEST_PART: Final = 100 * named_keys.MIB
 EXPONENTIAL: Final = "exponential"
 FIXED: Final = "fixed"
 
@@ -112,12 +112,12 @@ class AzureBlobSinkOptions(
     longest_backoff = connection.longest_backoff("azblob.retry.max.backoff.ms", 120_000)
     connect_timeout = connection.connect_timeout("azblob.connection.timeout.ms", 30_000)
     request_timeout = connection.request_timeout("azblob.request.timeout.ms")
-    compression_type = keys.compression_type("az.compression.type")
-    compression_level = keys.compression_level("az.compression.level")
-    part_size = keys.part_size("azblob.block.size", Store.smallest_part, _LARGEST_PART)
-    memory = keys.memory("azblob.memory.bytes", "azblob.spill.dir", Store.smallest_part)
-    spill_folder = keys.spill_folder("azblob.spill.dir", "azblob.block.size")
-    threads = keys.threads("azblob.upload.threads")
+    compression_type = named_keys.compression_type("az.compression.type")
+    compression_level = named_keys.compression_level("az.compression.level")
+    part_size = named_keys.part_size("azblob.block.size", Store.smallest_part, _LARGEST_PART)
+    memory = named_keys.memory("azblob.memory.bytes", "azblob.spill.dir", Store.smallest_part)
+    spill_folder = named_keys.spill_folder("azblob.spill.dir", "azblob.block.size")
+    threads = named_keys.threads("azblob.upload.threads")
 
     @staticmethod
     def problems(parsed: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from connect import settings
 from connect.settings import WithoutEffect
 from connectors.objects import connection
-from connectors.objects.sink import keys
+from connectors.objects.sink import named_keys
 from connectors.objects.sink.keys import ObjectOptions
 from connectors.objects.store import Store
 
@@ -98,12 +98,12 @@ class GcsSinkOptions(
     longest_backoff = connection.longest_backoff("gcs.retry.backoff.max.ms", 20_000)
     connect_timeout = connection.connect_timeout("gcs.connect.timeout.ms", 10_000)
     request_timeout = connection.request_timeout("gcs.request.timeout.ms")
-    compression_type = keys.compression_type("gcs.compression.type")
-    compression_level = keys.compression_level("gcs.compression.level")
-    part_size = keys.part_size("gcs.part.size", Store.smallest_part)
-    memory = keys.memory("gcs.memory.bytes", "gcs.spill.dir", Store.smallest_part)
-    spill_folder = keys.spill_folder("gcs.spill.dir", "gcs.part.size")
-    threads = keys.threads("gcs.upload.threads")
+    compression_type = named_keys.compression_type("gcs.compression.type")
+    compression_level = named_keys.compression_level("gcs.compression.level")
+    part_size = named_keys.part_size("gcs.part.size", Store.smallest_part)
+    memory = named_keys.memory("gcs.memory.bytes", "gcs.spill.dir", Store.smallest_part)
+    spill_folder = named_keys.spill_folder("gcs.spill.dir", "gcs.part.size")
+    threads = named_keys.threads("gcs.upload.threads")
 
     @staticmethod
     def problems(parsed: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -51,47 +51,31 @@ def retries(key: str) -> settings.Setting[int]:
 
 def backoff(key: str, default: int, more: str = "") -> settings.Setting[float]:
     """The key for the first pause, in milliseconds; the value is in seconds. `more` ends the documentation."""
-    return settings.Long(
-        key,
-        default=default,
-        importance="LOW",
-        group=CONNECTION,
-        validator=settings.at_least(0),
-        convert=settings.seconds,
-        doc=f"The first pause after such an error.{more}",
-    )
+    return _time(key, default, f"The first pause after such an error.{more}", least=0)
 
 
 def longest_backoff(key: str, default: int) -> settings.Setting[float]:
     """The key for the longest pause, in milliseconds; the value is in seconds."""
-    return settings.Long(
-        key,
-        default=default,
-        importance="LOW",
-        group=CONNECTION,
-        validator=settings.at_least(0),
-        convert=settings.seconds,
-        doc="The longest pause.",
-    )
+    return _time(key, default, "The longest pause.", least=0)
 
 
 def connect_timeout(key: str, default: int) -> settings.Setting[float]:
     """The key for how long to wait for a connection, in milliseconds; the value is in seconds."""
-    return _timeout(key, default, "How long to wait for a connection.")
+    return _time(key, default, "How long to wait for a connection.", least=1)
 
 
 def request_timeout(key: str) -> settings.Setting[float]:
     """The key for how long to wait for a response, in milliseconds; the value is in seconds."""
-    return _timeout(key, 60_000, "How long to wait for a response, or for its next bytes.")
+    return _time(key, 60_000, "How long to wait for a response, or for its next bytes.", least=1)
 
 
-def _timeout(key: str, default: int, doc: str) -> settings.Setting[float]:
+def _time(key: str, default: int, doc: str, *, least: int) -> settings.Setting[float]:
     return settings.Long(
         key,
         default=default,
         importance="LOW",
         group=CONNECTION,
-        validator=settings.at_least(1),
+        validator=settings.at_least(least),
         convert=settings.seconds,
         doc=doc,
     )

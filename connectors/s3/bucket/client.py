@@ -6,6 +6,7 @@ import importlib.util
 import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
@@ -64,10 +65,8 @@ def session(settings: BucketOptions, found: Credentials | None) -> Any:
 def _moment(written: Any) -> Any:
     """A time as stores write it. botocore's own parser takes most of the time of a page of names."""
     if isinstance(written, str) and written.endswith("Z"):
-        try:
+        with suppress(ValueError):  # not every store writes it so
             return datetime.fromisoformat(written)
-        except ValueError:
-            pass  # not every store writes it so
     from botocore.utils import parse_timestamp
 
     return parse_timestamp(written)

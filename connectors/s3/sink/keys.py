@@ -7,8 +7,9 @@ from typing import Final
 
 from connect import settings
 from connect.settings import WithoutEffect
-from connectors.objects.sink import keys
-from connectors.objects.sink.keys import NAMES, UPLOADS, ObjectOptions
+from connectors.objects.sink import named_keys
+from connectors.objects.sink.keys import NAMES, ObjectOptions
+from connectors.objects.sink.named_keys import UPLOADS
 from connectors.s3.bucket.keys import BucketOptions, problems
 from connectors.s3.sink.store import S3Store
 
@@ -40,12 +41,12 @@ class S3SinkOptions(
     """The keys as values."""
 
     problems = staticmethod(problems)
-    compression_type = keys.compression_type("s3.compression.type")
-    compression_level = keys.compression_level("s3.compression.level")
-    part_size = keys.part_size("s3.part.size", S3Store.smallest_part)
-    memory = keys.memory("s3.memory.bytes", "s3.spill.dir", S3Store.smallest_part)
-    spill_folder = keys.spill_folder("s3.spill.dir", "s3.part.size")
-    threads = keys.threads("s3.upload.threads")
+    compression_type = named_keys.compression_type("s3.compression.type")
+    compression_level = named_keys.compression_level("s3.compression.level")
+    part_size = named_keys.part_size("s3.part.size", S3Store.smallest_part)
+    memory = named_keys.memory("s3.memory.bytes", "s3.spill.dir", S3Store.smallest_part)
+    spill_folder = named_keys.spill_folder("s3.spill.dir", "s3.part.size")
+    threads = named_keys.threads("s3.upload.threads")
     digest = settings.Boolean(
         "s3.send.digest",
         default=False,

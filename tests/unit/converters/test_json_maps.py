@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from typing import Any
 
 import pytest
@@ -127,6 +128,37 @@ def test_records_with_anything_in_one_of_them_are_alike(seed: int) -> None:
     alike(rows)
 
 
+@pytest.mark.parametrize(
+    "record",
+    [
+        *(b'{"id": 1, "id": 2}', b'{"id": 1,}', b'{"id": 1}{"id": 2}', b'{"id": 1}\n{"id": 2}', b"{}", b'{"":1}'),
+        *(
+            b'{"name": "\x01"}',
+            b'{"name": "a\\u0000b"}',
+            b'{"n\\u0061me": "x"}',
+            b'{"name": "\\x"}',
+            b'{"name": "a\nb"}',
+        ),
+        *(b'{"name": "\xff"}', b'{"n\xffme": "x"}', b'{"name": "\\ud800"}', b'{"name":"\x7f\xc2\x80"}', b"{'name': 1}"),
+        *(b'{"price": +1.5}', b'{"price": .5}', b'{"price": 1.}', b'{"price": Infinity}', b'{"price": -0}'),
+        *(b'{"price": 0e99999999999}', b'{"price": 4.9e-325}', b'{"price": 1e5}', b'{"id": 1e2}', b'{"ok": True}'),
+        *(b'{ "id" :\t1 , "ok":false }', b'{"id": 1 /* c */}', b'{"name":"x"} ', b' {"name":"x"}'),
+    ],
+)
+def test_what_is_hardly_json_is_read_or_refused_alike(record: bytes) -> None:
+    rows = written([PLAIN] * COUNT)
+    rows.insert(COUNT // 2, record)
+    by_row, by_column = converters()
+    try:
+        expected = converted(by_row, rows).to_list()
+    except Exception as error:
+        with pytest.raises(type(error), match=re.escape(str(error))):
+            converted(by_column, rows).to_list()
+        return
+    assert shown(converted(by_column, rows).to_list()) == shown(expected)
+    alike(rows)
+
+
 def test_a_null_is_told_from_a_key_that_is_not_there() -> None:
     full = written([{"a": 1, "b": "x", "c": 0.5}] * COUNT)
     missing, null, both = b'{"a": 1, "c": 0.5}', b'{"a": 1, "b": null, "c": 0.5}', b'{"a": null}'
@@ -172,6 +204,15 @@ def test_what_is_never_in_columns_is_tried_seldom(monkeypatch: pytest.MonkeyPatc
     for _ in range(100):
         assert in_arrow(converted(converter, written([{"a": {"b": 1}}] * COUNT))) is None
     assert learned < 12
+
+
+def test_columns_come_back_soon_after_what_has_none() -> None:
+    _, converter = converters()
+    plain = written([PLAIN] * COUNT)
+    assert in_arrow(converted(converter, plain))
+    for _ in range(100):
+        assert in_arrow(converted(converter, written([{**PLAIN, "ok": []}] * COUNT))) is None
+    assert any(in_arrow(converted(converter, plain)) for _ in range(64))
 
 
 def test_columns_are_made_only_for_who_wants_them() -> None:

@@ -4,6 +4,7 @@ import gzip
 import json
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from connect import TopicPartition
@@ -56,10 +57,8 @@ class Numbers:
     def __call__(self) -> list[int]:
         for key in self._bucket.keys():  # noqa: SIM118
             if key not in self._known:
-                try:
+                with suppress(self._bucket.client.exceptions.NoSuchKey):  # S3Proxy lists it a moment before it has it
                     self._known[key] = [record["n"] for record in json_lines(self._bucket, key)]
-                except self._bucket.client.exceptions.NoSuchKey:
-                    pass  # S3Proxy lists an object a moment before it has it
         return sorted(n for found in self._known.values() for n in found)
 
 
