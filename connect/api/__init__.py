@@ -7,7 +7,7 @@ from connect.api.plugin import Configurable, Plugin
 from connect.api.policy import ClientConfigOverridePolicy, ClientConfigRequest
 from connect.api.sink import ErrantRecordReporter, Offsets, SinkTask, SinkTaskContext
 from connect.api.source import RecordMetadata, SourceTask, SourceTaskContext, TransactionContext
-from connect.api.transformation import Predicate, Transformation
+from connect.api.transformation import Predicate, StoppedAt, Transformation
 
 __all__ = [
     "ClientConfigOverridePolicy",
@@ -31,6 +31,7 @@ __all__ = [
     "SourceConnector",
     "SourceTask",
     "SourceTaskContext",
+    "StoppedAt",
     "TransactionContext",
     "Transformation",
 ]

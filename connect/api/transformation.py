@@ -11,6 +11,22 @@ from connect.data.batch import Batch
 B = TypeVar("B", bound=Batch[Any])
 
 
+class StoppedAt(Exception):
+    """A transformation has changed the rows before one of them, and failed at that one. It has not seen the others.
+
+    Attributes:
+        row: at which it failed.
+        done: what it made of the rows before.
+        error: what a transformation raises for a single record.
+    """
+
+    def __init__(self, row: int, done: Batch[Any], error: Exception) -> None:
+        super().__init__(row)
+        self.row = row
+        self.done = done
+        self.error = error
+
+
 class Transformation(Configurable):
     """Changes records one by one.
 
@@ -24,9 +40,12 @@ class Transformation(Configurable):
     Attributes:
         pure: whether a record's result depends on that record alone, so that a failed batch may be run again in halves.
             The others are run record by record from the start.
+        resumes: whether `apply_batch` raises `StoppedAt` at the first record that fails. Then a batch is run whole
+            although the transformation has state.
     """
 
     pure: ClassVar[bool] = False
+    resumes: ClassVar[bool] = False
 
     @abstractmethod
     def apply(self, record: Any) -> Any:

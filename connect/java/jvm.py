@@ -105,6 +105,16 @@ def java(name: str) -> Any:
     return jpype.JClass(name)
 
 
+def loaded(name: str, places: Iterable[Path]) -> Any:
+    """A class from jars or folders of class files, beside what the JVM began with."""
+    import jpype
+
+    urls = [place.absolute().as_uri() + ("/" if place.is_dir() else "") for place in places]
+    url = java("java.net.URL")
+    loader = java("java.net.URLClassLoader")([url(each) for each in urls], java("java.lang.ClassLoader").getSystemClassLoader())
+    return jpype.JClass(name, loader=loader)
+
+
 def attach() -> None:
     """This thread is to call Java: it has the class loader that a thread of Java has from the one that starts it."""
     thread = java("java.lang.Thread").currentThread()
@@ -167,6 +177,13 @@ def to_java(value: Any) -> Any:
     if isinstance(value, float):
         return java("java.lang.Double")(value)
     return value
+
+
+def to_bytes(data: bytes) -> Any:
+    """An array of bytes."""
+    import jpype
+
+    return jpype.JArray(jpype.JByte)(data)
 
 
 def from_java(value: Any) -> Any:

@@ -2,86 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, ClassVar, Final
 
-from connect.api import (
-    Converter,
-    ExactlyOnceSupport,
-    HeaderConverter,
-    Predicate,
-    SinkConnector,
-    SourceConnector,
-    Transformation,
-)
+from connect.api import ExactlyOnceSupport, SinkConnector, SourceConnector
 from connect.api.engine import JAVA_ENGINE
 from connect.data.record import TopicPartition
-from connect.errors import ConnectError
 from connect.java import jvm
-from connect.java.settings import definition_of, values_by, values_of
-from connect.settings import ConfigValue, Definition
-
-
-class _Settings:
-    """The `settings` of a stand-in: read from Java on first use."""
-
-    def __get__(self, made: object, owner: Any) -> Definition:
-        return _definition(owner)
-
-
-class _Version:
-    """Its `version`, likewise."""
-
-    def __get__(self, made: object, owner: Any) -> str | None:
-        return _version(owner)
-
-
-@cache
-def _definition(owner: Any) -> Definition:
-    return definition_of(owner.config_def())
-
-
-@cache
-def loaders(folder: str | None) -> jvm.PluginLoaders:
-    """The class loaders of one plug-in's folder in this process, for as long as it lives."""
-    jvm.start()
-    return jvm.PluginLoaders([] if folder is None else [folder])
-
-
-class StandIn:
-    """What all stand-ins have.
-
-    Attributes:
-        java_class: the full name of Java's class.
-        folder: its plug-in's.
-    """
-
-    java_class: ClassVar[str]
-    folder: ClassVar[str | None]
-    settings: ClassVar[Any] = _Settings()
-    version: ClassVar[Any] = _Version()
-
-    @classmethod
-    def make(cls) -> Any:
-        """A new object of Java's class. Raises ConnectError."""
-        plugins = loaders(cls.folder).plugins
-        return jvm.translated(lambda: plugins.newPlugin(cls.java_class, None), f"{cls.java_class} cannot be made")
-
-    @classmethod
-    def class_loader(cls) -> AbstractContextManager[None]:
-        """Within, this thread's class loader is that of the plug-in."""
-        return loaders(cls.folder).of(cls.java_class)
-
-    @classmethod
-    def config_def(cls) -> Any:
-        """Its ConfigDef; an empty one where it has none."""
-        made = cls.make()
-        found = None
-        with suppress(AttributeError), cls.class_loader():
-            found = jvm.translated(made.config, f"{cls.java_class}.config")
-        return jvm.java("org.apache.kafka.common.config.ConfigDef")() if found is None else found
+from connect.java.crossing.plugins import JavaConverter, JavaHeaderConverter, JavaPredicate, JavaTransformation
+from connect.java.settings import values_of
+from connect.java.stand_in import StandIn
+from connect.settings import ConfigValue
 
 
 class _JavaConnector(StandIn):
@@ -188,36 +120,13 @@ class JavaSinkConnector(_JavaConnector, SinkConnector):
         return jvm.proxy("org.apache.kafka.connect.sink.SinkConnectorContext", self._offers())
 
 
-@cache
-def _version(owner: Any) -> str | None:
-    made = owner.make()
-    if not hasattr(made, "version"):
-        return None
-    with owner.class_loader():
-        found = jvm.translated(made.version, f"{owner.java_class}.version")
-    return None if found is None else str(found)
-
-
-class _InTheChain(StandIn):
-    """A plug-in of a Java connector's chain. It runs in the JVM of the task; here only its settings are read."""
-
-    @classmethod
-    def validated(cls, config: Mapping[str, str]) -> list[ConfigValue]:
-        """Java's validation of its keys."""
-        with cls.class_loader():
-            return values_by(cls.config_def(), config, f"{cls.java_class}.config")
-
-    def configure(self, *_: Any, **__: Any) -> None:
-        raise ConnectError(f"{self.java_class} is a Java class: it runs with a Java connector.")
-
-
-_BASES: Final[Mapping[str, Sequence[type[Any]]]] = {
-    "source": (JavaSourceConnector,),
-    "sink": (JavaSinkConnector,),
-    "converter": (_InTheChain, Converter),
-    "header_converter": (_InTheChain, HeaderConverter),
-    "transformation": (_InTheChain, Transformation),
-    "predicate": (_InTheChain, Predicate),
+_BASES: Final[Mapping[str, type[Any]]] = {
+    "source": JavaSourceConnector,
+    "sink": JavaSinkConnector,
+    "converter": JavaConverter,
+    "header_converter": JavaHeaderConverter,
+    "transformation": JavaTransformation,
+    "predicate": JavaPredicate,
 }
 
 
@@ -232,5 +141,5 @@ def stand_in(kind: str, name: str, folder: str | None) -> type[Any]:
     """
     module, _, simple = name.rpartition(".")
     attributes = {"java_class": name, "folder": folder, "__module__": module, "__qualname__": simple, "__doc__": None}
-    made: type[Any] = type(simple, tuple(_BASES[kind]), attributes)
+    made: type[Any] = type(simple, (_BASES[kind],), attributes)
     return made

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Any, Protocol, TypeVar
 
+from connect.api.transformation import StoppedAt
 from connect.data.batch import Batch
 from connect.pipeline.failure import Failure, Stage
 from connect.pipeline.policy import ErrorPolicy
@@ -107,15 +108,39 @@ class Chain:
         except Exception as error:  # plug-ins raise anything; the record alone will raise it again
             failed = error
         # Out of the handler: an error of a half is no consequence of this one, and its trace does not tell of it.
+        if isinstance(failed, StoppedAt):
+            return self._resumed(step, batch, failed)
         if len(batch) == 1:
             return self._alone(step, batch, failed)
         middle = len(batch) // 2
-        halves = [self._whole(step, batch.slice(0, middle)), self._whole(step, batch.slice(middle, len(batch)))]
-        kept = [half for half in halves if len(half)]
-        return type(batch).concat(kept) if kept else batch.slice(0, 0)
+        return _joined(
+            batch, [self._whole(step, batch.slice(0, middle)), self._whole(step, batch.slice(middle, len(batch)))]
+        )
+
+    def _resumed(self, step: Step, batch: B, stopped: StoppedAt) -> B:
+        """The result of a step that says how far it came: the record at which it failed alone, then the others."""
+        parts: list[Any] = []
+        begin = 0
+        at: StoppedAt | None = stopped
+        while at is not None:
+            failed = begin + at.row
+            parts += [at.done, self._alone(step, batch.slice(failed, failed + 1), at.error)]
+            begin, at = failed + 1, None
+            try:
+                if begin < len(batch):
+                    parts.append(step.run(batch.slice(begin, len(batch))))
+            except StoppedAt as again:
+                at = again
+        return _joined(batch, parts)
 
     def _alone(self, step: Step, one: B, error: Exception) -> B:
-        result: B | None = self.policy.attempt(lambda: step.run(one), error, self._give_up(step, one))
+        def again() -> B:
+            try:
+                return step.run(one)
+            except StoppedAt as stopped:
+                raise stopped.error from stopped.error.__cause__
+
+        result: B | None = self.policy.attempt(again, error, self._give_up(step, one))
         return one.slice(0, 0) if result is None else result
 
     def _one_by_one(self, step: Step, apply: Callable[[Any], Any], batch: B) -> B:
@@ -140,3 +165,8 @@ class Chain:
             self._failed.append((rows[0], failure))
 
         return note
+
+
+def _joined(batch: B, parts: Sequence[B]) -> B:
+    kept = [part for part in parts if len(part)]
+    return type(batch).concat(kept) if kept else batch.slice(0, 0)

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any, Generic, TypeVar
 
 from connect.api.converter import Converter, HeaderConverter
-from connect.api.transformation import Predicate, Transformation
+from connect.api.transformation import Predicate, StoppedAt, Transformation
 from connect.data.batch import Batch
 from connect.data.column import Column, Constant, Deferred, Plain
 from connect.data.headers import NO_HEADERS, BytesHeaders, Header, Headers
@@ -141,7 +141,8 @@ class Transform:
         self.operation = type(transformation).__name__
         self.class_name = name_of(type(transformation))
         self.alias = alias
-        self.apply_one = None if transformation.pure else self._apply_one
+        whole = transformation.pure or transformation.resumes
+        self.apply_one = None if whole else self._apply_one
         self.negate = negate
 
     def run(self, batch: B) -> B:
@@ -152,9 +153,14 @@ class Transform:
             return self.transformation.apply_batch(batch)
         if not any(chosen):
             return batch
-        changed = self.transformation.apply_batch(batch.take([row for row, take in enumerate(chosen) if take]))
-        others = batch.take([row for row, take in enumerate(chosen) if not take])
-        return _in_order(changed, others) if len(changed) else others
+        rows = [row for row, take in enumerate(chosen) if take]
+        try:
+            changed = self.transformation.apply_batch(batch.take(rows))
+        except StoppedAt as stopped:
+            row = rows[stopped.row]
+            others = batch.take([other for other in range(row) if not chosen[other]])
+            raise StoppedAt(row, _in_order(stopped.done, others), stopped.error) from None
+        return _in_order(changed, batch.take([row for row, take in enumerate(chosen) if not take]))
 
     def _apply_one(self, record: Any) -> Any:
         if self.predicate is not None and self.predicate.test(record) == self.negate:
@@ -169,5 +175,7 @@ class Transform:
 
 def _in_order(some: B, others: B) -> B:
     """Two parts of one batch merged again; some rows may have been dropped from the first."""
+    if not (len(some) and len(others)):
+        return some if len(some) else others
     index = {row: index for index, row in enumerate(sorted([*some.rows, *others.rows]))}
     return type(some).interleave([([index[row] for row in part.rows], part) for part in (some, others)])

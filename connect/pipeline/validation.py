@@ -210,12 +210,11 @@ class _Chain:
             with suppress(PluginNotFoundError):
                 return self.plugins.find(kinds, name, version, "java")
         ref = self.plugins.find(kinds, name, version)
-        if ref.language == self.language or (self.language == "java" and ref.name.startswith(_IN_BOTH)):
-            return ref
-        own, its = self.language.capitalize(), ref.language.capitalize()
-        raise PluginNotFoundError(
-            f'"{name}" is a class of {its}, and the connector runs in {own}. Name a class of that language.'
-        )
+        if self.language == "java" and ref.language == "python" and not ref.name.startswith(_IN_BOTH):
+            raise PluginNotFoundError(
+                f'"{name}" is a class of Python, and the connector runs in Java. Name a class of that language.'
+            )
+        return ref
 
 
 #: Classes that Kafka Connect has and we have, alike.

@@ -10,6 +10,7 @@ from collections import Counter
 
 from tests.simulation.many import Runs, outcomes
 from tests.simulation.mutations import MUTATIONS
+from tests.simulation.world import Outcome
 
 _LINES = 40
 
@@ -19,7 +20,7 @@ def main() -> int:
     asked = _arguments()
     began = time.perf_counter()
     total, steps, seconds = Counter[str](), 0, 0.0
-    done, failed = 0, None
+    done, failed = 0, list[Outcome]()
     seeds = range(asked.first, asked.first + asked.seeds)
     for outcome in outcomes(Runs(seeds, asked.steps, asked.mutation, asked.jobs, asked.lines, asked.logs)):
         done += 1
@@ -29,25 +30,31 @@ def main() -> int:
         if asked.digest:
             _say(outcome.seed, f"{outcome.digest:08x}")
         if outcome.failure:
-            failed = outcome
-            break
+            failed.append(outcome)
+            if not asked.keep_going:
+                break
+            _say(f"seed {outcome.seed}, step {outcome.steps}: {outcome.failure}")
     took = time.perf_counter() - began
     _say(
         f"{done} seeds in {took:.1f} s: {done / took:.1f} a second, {1e6 * took * asked.jobs / max(1, steps):.0f} us of"
         f" a core for each of {steps:,} steps; {seconds / 3600:.1f} hours of virtual time"
     )
     _say(", ".join(f"{what}: {count:,}" for what, count in total.most_common()))
-    if failed is None:
+    if not failed:
         return 0
-    _say("\n".join(failed.trace))
+    first = failed[0]
+    _say("\n".join(first.trace))
     mutation = f" --mutation '{asked.mutation}'" if asked.mutation else ""
-    _say(f"seed {failed.seed}, step {failed.steps}: {failed.failure}")
-    _say(f"replay: python -m tests.simulation --seeds 1 --first {failed.seed} --steps {asked.steps}{mutation} --logs")
+    _say(f"seed {first.seed}, step {first.steps}: {first.failure}")
+    _say(f"replay: python -m tests.simulation --seeds 1 --first {first.seed} --steps {asked.steps}{mutation} --logs")
+    if asked.keep_going:
+        _say(f"failed: {len(failed)} of {done}: {' '.join(str(outcome.seed) for outcome in failed)}")
     return 1
 
 
 def _say(*words: object) -> None:
     sys.stdout.write(" ".join(map(str, words)) + "\n")
+    sys.stdout.flush()
 
 
 def _arguments() -> argparse.Namespace:
@@ -59,6 +66,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--logs", action="store_true", help="what the product logs stands in the trace")
     parser.add_argument("--lines", type=int, default=_LINES, help="of the trace of a failure")
     parser.add_argument("--digest", action="store_true", help="print the digest of each trace")
+    parser.add_argument("--keep-going", action="store_true", help="run all seeds, and list those that fail")
     parser.add_argument("--mutation", default="", choices=["", *MUTATIONS], help="break the product so")
     asked = parser.parse_args()
     asked.jobs = 1 if asked.logs else min(asked.jobs, asked.seeds)

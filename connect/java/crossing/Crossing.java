@@ -1,0 +1,1145 @@
+import java.math.BigDecimal;
+import java.math.BigInteger;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.Date;
+import java.util.HashMap;
+import java.util.IdentityHashMap;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+
+import org.apache.kafka.common.header.internals.RecordHeaders;
+import org.apache.kafka.common.record.TimestampType;
+import org.apache.kafka.connect.connector.ConnectRecord;
+import org.apache.kafka.connect.data.Field;
+import org.apache.kafka.connect.data.Schema;
+import org.apache.kafka.connect.data.SchemaAndValue;
+import org.apache.kafka.connect.data.Struct;
+import org.apache.kafka.connect.errors.DataException;
+import org.apache.kafka.connect.header.ConnectHeaders;
+import org.apache.kafka.connect.header.Header;
+import org.apache.kafka.connect.header.Headers;
+import org.apache.kafka.connect.json.JsonConverter;
+import org.apache.kafka.connect.sink.SinkRecord;
+import org.apache.kafka.connect.source.SourceRecord;
+import org.apache.kafka.connect.storage.Converter;
+import org.apache.kafka.connect.storage.HeaderConverter;
+import org.apache.kafka.connect.transforms.Transformation;
+import org.apache.kafka.connect.transforms.predicates.Predicate;
+
+/**
+ * Java's plug-ins in a chain of Python: a batch crosses as one block of bytes, each way. The other end, and what the
+ * bytes are, is crossing/codec.py.
+ *
+ * Janino compiles this file on first use (https://janino-compiler.github.io/janino/), so that nobody needs a JDK. It
+ * knows no lambda and erases generics, hence the casts.
+ */
+public final class Crossing {
+    static final int TYPED = 0;
+    static final int TAGGED = 1;
+    static final int FIELDS = 2;
+    static final int CONSTANT = 3;
+
+    static final int NULL = 0;
+    static final int TRUE = 1;
+    static final int FALSE = 2;
+    static final int WHOLE = 3;
+    static final int REAL = 4;
+    static final int TEXT = 5;
+    static final int BYTES = 6;
+    static final int LIST = 7;
+    static final int MAP = 8;
+    static final int DECIMAL = 9;
+    static final int MOMENT = 10;
+
+    static final int MOST_DIGITS = 38;
+    static final BigInteger TOO_LARGE = BigInteger.TEN.pow(MOST_DIGITS);
+
+    private Crossing() {
+    }
+
+    /** What a plug-in made of a batch: up to the first record at which it threw. */
+    public static final class Outcome {
+        public byte[] bytes;
+        public Throwable failure;
+        /** The row of that record; the number of rows if there was none. */
+        public int stopped;
+    }
+
+    // What Python calls.
+
+    public static Outcome transform(Transformation transformation, ByteBuffer block) {
+        In in = new In(block);
+        ConnectRecord[] records = in.records();
+        ConnectRecord[] results = new ConnectRecord[records.length];
+        Outcome outcome = new Outcome();
+        int row = 0;
+        try {
+            for (; row < records.length; row++) {
+                results[row] = (ConnectRecord) transformation.apply(records[row]);
+            }
+        } catch (Throwable error) {
+            outcome.failure = error;
+        }
+        outcome.stopped = row;
+        outcome.bytes = new Out().results(records, results, row);
+        return outcome;
+    }
+
+    public static byte[] test(Predicate predicate, ByteBuffer block) {
+        ConnectRecord[] records = new In(block).records();
+        byte[] said = new byte[records.length];
+        for (int row = 0; row < records.length; row++) {
+            said[row] = (byte) (predicate.test(records[row]) ? 1 : 0);
+        }
+        return said;
+    }
+
+    public static byte[] toConnect(Converter converter, ByteBuffer block) {
+        In in = new In(block);
+        int rows = in.begin();
+        Object[] topics = in.column(Schema.STRING_SCHEMA, rows);
+        Object[] data = in.column(Schema.OPTIONAL_BYTES_SCHEMA, rows);
+        RecordHeaders[] headers = in.rawHeaders(rows);
+        Schema[] schemas = new Schema[rows];
+        Object[] values = new Object[rows];
+        for (int row = 0; row < rows; row++) {
+            String topic = (String) topics[row];
+            byte[] bytes = (byte[]) data[row];
+            RecordHeaders of = headers == null ? new RecordHeaders() : headers[row];
+            SchemaAndValue found = converter.toConnectData(topic, of, bytes);
+            schemas[row] = found.schema();
+            values[row] = found.value();
+        }
+        Out out = new Out();
+        out.values(schemas, values, rows);
+        return out.done(rows);
+    }
+
+    public static byte[] fromConnect(Converter converter, ByteBuffer block) {
+        In in = new In(block);
+        int rows = in.begin();
+        Object[] topics = in.column(Schema.STRING_SCHEMA, rows);
+        Schema[] schemas = new Schema[rows];
+        Object[] values = new Object[rows];
+        in.values(schemas, values, rows);
+        RecordHeaders[] headers = in.rawHeaders(rows);
+        Object[] data = new Object[rows];
+        RecordHeaders[] added = new RecordHeaders[rows];
+        boolean changed = false;
+        for (int row = 0; row < rows; row++) {
+            RecordHeaders before = headers == null ? new RecordHeaders() : headers[row];
+            RecordHeaders after = new RecordHeaders(before);
+            data[row] = converter.fromConnectData((String) topics[row], after, schemas[row], values[row]);
+            added[row] = after;
+            changed |= !after.equals(before);
+        }
+        Out out = new Out();
+        out.column(Schema.OPTIONAL_BYTES_SCHEMA, data, rows);
+        out.rawHeaders(changed ? added : null, rows);
+        return out.done(rows);
+    }
+
+    public static byte[] toHeader(HeaderConverter converter, String topic, String key, byte[] data) {
+        SchemaAndValue found = converter.toConnectHeader(topic, key, data);
+        Out out = new Out();
+        out.values(new Schema[] {found.schema()}, new Object[] {found.value()}, 1);
+        return out.done(1);
+    }
+
+    public static byte[] fromHeader(HeaderConverter converter, String topic, String key, ByteBuffer block) {
+        In in = new In(block);
+        Schema[] schemas = new Schema[1];
+        Object[] values = new Object[1];
+        in.values(schemas, values, in.begin());
+        return converter.fromConnectHeader(topic, key, schemas[0], values[0]);
+    }
+
+    // Schemas, as JsonConverter writes them.
+
+    static final class Schemas {
+        static final int MOST = 10000;
+        static final ObjectMapper MAPPER = new ObjectMapper();
+        static final JsonConverter JSON = new JsonConverter();
+        static final Map TEXTS = new HashMap();
+        static final Map BY_TEXT = new HashMap();
+
+        static {
+            JSON.configure(Collections.emptyMap(), false);
+        }
+
+        static synchronized String text(Schema schema) {
+            String known = (String) TEXTS.get(schema);
+            if (known != null) {
+                return known;
+            }
+            try {
+                String made = MAPPER.writeValueAsString(JSON.asJsonSchema(schema));
+                keep(TEXTS, schema, made);
+                return made;
+            } catch (com.fasterxml.jackson.core.JsonProcessingException error) {
+                throw new DataException(error);
+            }
+        }
+
+        static synchronized Schema of(String text) {
+            Schema known = (Schema) BY_TEXT.get(text);
+            if (known != null) {
+                return known;
+            }
+            try {
+                Schema made = JSON.asConnectSchema(MAPPER.readTree(text));
+                keep(BY_TEXT, text, made);
+                return made;
+            } catch (com.fasterxml.jackson.core.JsonProcessingException error) {
+                throw new DataException(error);
+            }
+        }
+
+        static void keep(Map map, Object key, Object value) {
+            if (map.size() >= MOST) {
+                map.clear();
+            }
+            map.put(key, value);
+        }
+
+        /** Whether the values of a schema have an Arrow type: as arrow_type in connect/data/arrow.py. */
+        static boolean typed(Schema schema) {
+            String name = schema.name();
+            Schema.Type type = schema.type();
+            if (isDate(name)) {
+                return type == (isTimestamp(name) ? Schema.Type.INT64 : Schema.Type.INT32);
+            }
+            if (isDecimal(name)) {
+                int scale = scale(schema);
+                return 0 <= scale && scale <= MOST_DIGITS;
+            }
+            if (type == Schema.Type.STRUCT) {
+                for (Object each : schema.fields()) {
+                    if (!typed(((Field) each).schema())) {
+                        return false;
+                    }
+                }
+                return !schema.fields().isEmpty();
+            }
+            if (type == Schema.Type.ARRAY) {
+                return typed(schema.valueSchema());
+            }
+            return type != Schema.Type.MAP;
+        }
+
+        static boolean isDecimal(String name) {
+            return "org.apache.kafka.connect.data.Decimal".equals(name);
+        }
+
+        static boolean isTimestamp(String name) {
+            return "org.apache.kafka.connect.data.Timestamp".equals(name);
+        }
+
+        static boolean isDate(String name) {
+            return isTimestamp(name) || "org.apache.kafka.connect.data.Date".equals(name)
+                || "org.apache.kafka.connect.data.Time".equals(name);
+        }
+
+        static int scale(Schema schema) {
+            Object scale = schema.parameters() == null ? null : schema.parameters().get("scale");
+            try {
+                return scale == null ? -1 : Integer.parseInt((String) scale);
+            } catch (NumberFormatException error) {
+                return -1;
+            }
+        }
+    }
+
+    /** A block that is read. */
+    static final class In {
+        static final long DAY_MS = 86400000L;
+        final ByteBuffer buffer;
+        Schema[] schemas;
+
+        In(ByteBuffer buffer) {
+            this.buffer = buffer.order(ByteOrder.LITTLE_ENDIAN);
+        }
+
+        /** Reads the schemas; returns how many rows the block has. */
+        int begin() {
+            int rows = buffer.getInt();
+            schemas = new Schema[buffer.getInt()];
+            for (int each = 0; each < schemas.length; each++) {
+                schemas[each] = Schemas.of(text());
+            }
+            align();
+            return rows;
+        }
+
+        ConnectRecord[] records() {
+            int rows = begin();
+            boolean sink = buffer.getInt() != 0;
+            Object[] topics = column(Schema.STRING_SCHEMA, rows);
+            Object[] partitions = column(Schema.OPTIONAL_INT32_SCHEMA, rows);
+            Object[] timestamps = column(Schema.OPTIONAL_INT64_SCHEMA, rows);
+            Schema[] keySchemas = new Schema[rows];
+            Object[] keys = new Object[rows];
+            values(keySchemas, keys, rows);
+            Schema[] schemas = new Schema[rows];
+            Object[] values = new Object[rows];
+            values(schemas, values, rows);
+            ConnectHeaders[] headers = headers(rows);
+            ConnectRecord[] records = new ConnectRecord[rows];
+            if (!sink) {
+                for (int row = 0; row < rows; row++) {
+                    records[row] = new SourceRecord(
+                        Collections.emptyMap(), Collections.emptyMap(), (String) topics[row], (Integer) partitions[row],
+                        keySchemas[row], keys[row], schemas[row], values[row], (Long) timestamps[row], headers[row]);
+                }
+                return records;
+            }
+            Object[] offsets = column(Schema.INT64_SCHEMA, rows);
+            Object[] types = column(Schema.STRING_SCHEMA, rows);
+            Object[] originalTopics = column(Schema.STRING_SCHEMA, rows);
+            Object[] originalPartitions = column(Schema.INT32_SCHEMA, rows);
+            for (int row = 0; row < rows; row++) {
+                long offset = ((Long) offsets[row]).longValue();
+                records[row] = new SinkRecord(
+                    (String) topics[row], ((Integer) partitions[row]).intValue(), keySchemas[row], keys[row],
+                    schemas[row], values[row], offset, (Long) timestamps[row],
+                    TimestampType.forName((String) types[row]), headers[row], (String) originalTopics[row],
+                    ((Integer) originalPartitions[row]).intValue(), offset);
+            }
+            return records;
+        }
+
+        void values(Schema[] ofRow, Object[] values, int rows) {
+            int groups = buffer.getInt();
+            for (int group = 0; group < groups; group++) {
+                int index = buffer.getInt();
+                Schema schema = index < 0 ? null : schemas[index];
+                boolean nulls = buffer.getInt() != 0;
+                int count = buffer.getInt();
+                int[] places = groups == 1 ? null : places(count);
+                Object[] found = nulls ? null : column(schema, count);
+                for (int each = 0; each < count; each++) {
+                    int row = places == null ? each : places[each];
+                    ofRow[row] = schema;
+                    values[row] = found == null ? null : found[each];
+                }
+            }
+        }
+
+        int[] places(int count) {
+            int[] places = new int[count];
+            for (int each = 0; each < count; each++) {
+                places[each] = buffer.getInt();
+            }
+            return places;
+        }
+
+        ConnectHeaders[] headers(int rows) {
+            ConnectHeaders[] headers = new ConnectHeaders[rows];
+            boolean some = buffer.getInt() != 0;
+            for (int row = 0; row < rows; row++) {
+                ConnectHeaders made = new ConnectHeaders();
+                for (int left = some ? buffer.getInt() : 0; left > 0; left--) {
+                    String key = text();
+                    int index = buffer.getInt();
+                    Schema schema = index < 0 ? null : schemas[index];
+                    made.add(key, new SchemaAndValue(schema, tagged(schema)));
+                }
+                headers[row] = made;
+            }
+            return headers;
+        }
+
+        RecordHeaders[] rawHeaders(int rows) {
+            if (buffer.getInt() == 0) {
+                return null;
+            }
+            RecordHeaders[] headers = new RecordHeaders[rows];
+            for (int row = 0; row < rows; row++) {
+                headers[row] = new RecordHeaders();
+                for (int left = buffer.getInt(); left > 0; left--) {
+                    String key = text();
+                    headers[row].add(key, (byte[]) tagged(null));
+                }
+            }
+            return headers;
+        }
+
+        Object[] column(Schema schema, int rows) {
+            int form = buffer.getInt();
+            if (form == CONSTANT) {
+                Object[] same = new Object[rows];
+                Arrays.fill(same, tagged(schema));
+                return same;
+            }
+            if (form == TAGGED) {
+                Object[] values = new Object[rows];
+                for (int row = 0; row < rows; row++) {
+                    values[row] = tagged(schema);
+                }
+                return values;
+            }
+            return form == FIELDS ? structs(schema, rows, null) : typed(schema, rows);
+        }
+
+        Object[] structs(Schema schema, int rows, byte[] valid) {
+            List fields = schema.fields();
+            Struct[] made = new Struct[rows];
+            for (int row = 0; row < rows; row++) {
+                made[row] = isValid(valid, row) ? new Struct(schema) : null;
+            }
+            for (Object each : fields) {
+                Field field = (Field) each;
+                Object[] values = column(field.schema(), rows);
+                for (int row = 0; row < rows; row++) {
+                    if (values[row] != null && made[row] != null) {
+                        made[row].put(field, values[row]);
+                    }
+                }
+            }
+            return made;
+        }
+
+        /** A column as Arrow lays it out: validity, and the buffers of its type. */
+        Object[] typed(Schema schema, int rows) {
+            byte[] valid = buffer.getInt() == 0 ? null : bytes((rows + 7) / 8);
+            Object[] values = new Object[rows];
+            String name = schema.name();
+            if (Schemas.isDecimal(name)) {
+                int scale = Schemas.scale(schema);
+                align();
+                byte[] number = new byte[16];
+                for (int row = 0; row < rows; row++) {
+                    for (int each = 15; each >= 0; each--) {
+                        number[each] = buffer.get();
+                    }
+                    values[row] = isValid(valid, row) ? new BigDecimal(new BigInteger(number), scale) : null;
+                }
+                return values;
+            }
+            switch (schema.type()) {
+                case STRUCT:
+                    return structs(schema, rows, valid);
+                case ARRAY: {
+                    int[] ends = ends(rows);
+                    Object[] items = column(schema.valueSchema(), ends[rows]);
+                    for (int row = 0; row < rows; row++) {
+                        if (isValid(valid, row)) {
+                            values[row] = new ArrayList(Arrays.asList(items).subList(ends[row], ends[row + 1]));
+                        }
+                    }
+                    return values;
+                }
+                case STRING: {
+                    int[] ends = ends(rows);
+                    byte[] data = bytes(ends[rows]);
+                    for (int row = 0; row < rows; row++) {
+                        if (isValid(valid, row)) {
+                            values[row] =
+                                new String(data, ends[row], ends[row + 1] - ends[row], StandardCharsets.UTF_8);
+                        }
+                    }
+                    return values;
+                }
+                case BYTES: {
+                    int[] ends = ends(rows);
+                    byte[] data = bytes(ends[rows]);
+                    for (int row = 0; row < rows; row++) {
+                        if (isValid(valid, row)) {
+                            values[row] = Arrays.copyOfRange(data, ends[row], ends[row + 1]);
+                        }
+                    }
+                    return values;
+                }
+                case BOOLEAN: {
+                    byte[] bits = bytes((rows + 7) / 8);
+                    for (int row = 0; row < rows; row++) {
+                        if (isValid(valid, row)) {
+                            values[row] = Boolean.valueOf(isValid(bits, row));
+                        }
+                    }
+                    return values;
+                }
+                default:
+                    numbers(schema, rows, valid, values);
+                    return values;
+            }
+        }
+
+        void numbers(Schema schema, int rows, byte[] valid, Object[] values) {
+            align();
+            boolean date = Schemas.isDate(schema.name());
+            long unit = "org.apache.kafka.connect.data.Date".equals(schema.name()) ? DAY_MS : 1L;
+            for (int row = 0; row < rows; row++) {
+                Object value;
+                switch (schema.type()) {
+                    case INT8:
+                        value = Byte.valueOf(buffer.get());
+                        break;
+                    case INT16:
+                        value = Short.valueOf(buffer.getShort());
+                        break;
+                    case INT32: {
+                        int number = buffer.getInt();
+                        value = date ? (Object) new Date(number * unit) : (Object) Integer.valueOf(number);
+                        break;
+                    }
+                    case INT64: {
+                        long number = buffer.getLong();
+                        value = date ? (Object) new Date(number) : (Object) Long.valueOf(number);
+                        break;
+                    }
+                    case FLOAT32:
+                        value = Float.valueOf(buffer.getFloat());
+                        break;
+                    default:
+                        value = Double.valueOf(buffer.getDouble());
+                        break;
+                }
+                values[row] = isValid(valid, row) ? value : null;
+            }
+        }
+
+        Object tagged(Schema schema) {
+            int tag = buffer.get();
+            switch (tag) {
+                case NULL:
+                    return null;
+                case TRUE:
+                    return Boolean.TRUE;
+                case FALSE:
+                    return Boolean.FALSE;
+                case WHOLE:
+                    return whole(schema, buffer.getLong());
+                case REAL: {
+                    double number = buffer.getDouble();
+                    boolean single = schema != null && schema.type() == Schema.Type.FLOAT32;
+                    return single ? (Object) Float.valueOf((float) number) : (Object) Double.valueOf(number);
+                }
+                case TEXT:
+                    return text();
+                case BYTES: {
+                    byte[] data = new byte[buffer.getInt()];
+                    buffer.get(data);
+                    return data;
+                }
+                case LIST: {
+                    int size = buffer.getInt();
+                    Schema of = schema == null ? null : schema.valueSchema();
+                    List list = new ArrayList(size);
+                    for (int each = 0; each < size; each++) {
+                        list.add(tagged(of));
+                    }
+                    return list;
+                }
+                case MAP:
+                    return map(schema, buffer.getInt());
+                case DECIMAL: {
+                    int scale = buffer.getInt();
+                    byte[] number = new byte[buffer.getInt()];
+                    buffer.get(number);
+                    return new BigDecimal(new BigInteger(number), scale);
+                }
+                case MOMENT:
+                    return new Date(buffer.getLong());
+                default:
+                    throw new DataException("There is no value of tag " + tag + ".");
+            }
+        }
+
+        Object map(Schema schema, int size) {
+            if (schema != null && schema.type() == Schema.Type.STRUCT) {
+                Struct struct = new Struct(schema);
+                for (int each = 0; each < size; each++) {
+                    buffer.get();  // the tag of a text
+                    Field field = schema.field(text());
+                    struct.put(field, tagged(field.schema()));
+                }
+                return struct;
+            }
+            Schema ofKeys = schema == null ? null : schema.keySchema();
+            Schema ofValues = schema == null ? null : schema.valueSchema();
+            Map map = new LinkedHashMap(size * 2);
+            for (int each = 0; each < size; each++) {
+                Object key = tagged(ofKeys);
+                map.put(key, tagged(ofValues));
+            }
+            return map;
+        }
+
+        static Object whole(Schema schema, long number) {
+            if (schema == null) {
+                return Long.valueOf(number);
+            }
+            switch (schema.type()) {
+                case INT8:
+                    return Byte.valueOf((byte) number);
+                case INT16:
+                    return Short.valueOf((short) number);
+                case INT32:
+                    return Integer.valueOf((int) number);
+                case FLOAT32:
+                    return Float.valueOf((float) number);
+                case FLOAT64:
+                    return Double.valueOf((double) number);
+                default:
+                    return Long.valueOf(number);
+            }
+        }
+
+        String text() {
+            byte[] data = new byte[buffer.getInt()];
+            buffer.get(data);
+            return new String(data, StandardCharsets.UTF_8);
+        }
+
+        int[] ends(int rows) {
+            align();
+            int[] ends = new int[rows + 1];
+            for (int each = 0; each <= rows; each++) {
+                ends[each] = buffer.getInt();
+            }
+            return ends;
+        }
+
+        byte[] bytes(int length) {
+            align();
+            byte[] data = new byte[length];
+            buffer.get(data);
+            return data;
+        }
+
+        void align() {
+            buffer.position((buffer.position() + 7) & ~7);
+        }
+
+        static boolean isValid(byte[] bits, int row) {
+            return bits == null || (bits[row >> 3] >> (row & 7) & 1) != 0;
+        }
+    }
+
+    /** A block that is written. Its schemas are known in the end, and stand in front of it. */
+    static final class Out {
+        ByteBuffer buffer = allocate(1 << 16);
+        final List schemas = new ArrayList();
+        final Map indexes = new IdentityHashMap();
+        final Map equal = new HashMap();
+
+        static ByteBuffer allocate(int size) {
+            return ByteBuffer.allocate(size).order(ByteOrder.LITTLE_ENDIAN);
+        }
+
+        /** The block: rows, schemas, then what was written, at a multiple of eight bytes. */
+        byte[] done(int rows) {
+            Out front = new Out();
+            front.integer(rows);
+            front.integer(schemas.size());
+            for (Object each : schemas) {
+                front.text((String) each);
+            }
+            front.align();
+            front.room(buffer.position());
+            front.buffer.put(buffer.array(), 0, buffer.position());
+            return Arrays.copyOf(front.buffer.array(), front.buffer.position());
+        }
+
+        byte[] results(ConnectRecord[] records, ConnectRecord[] results, int rows) {
+            int kept = 0;
+            for (int row = 0; row < rows; row++) {
+                if (results[row] != null) {
+                    kept++;
+                }
+            }
+            ConnectRecord[] before = new ConnectRecord[kept];
+            ConnectRecord[] after = new ConnectRecord[kept];
+            integer(kept == rows ? 0 : 1);
+            int next = 0;
+            for (int row = 0; row < rows; row++) {
+                if (results[row] != null) {
+                    before[next] = records[row];
+                    after[next++] = results[row];
+                    if (kept != rows) {
+                        integer(row);
+                    }
+                }
+            }
+            changes(before, after, kept);
+            return done(kept);
+        }
+
+        /** Each column after a flag: whether it differs from what came. */
+        void changes(ConnectRecord[] before, ConnectRecord[] after, int rows) {
+            boolean topics = false;
+            boolean partitions = false;
+            boolean timestamps = false;
+            boolean keys = false;
+            boolean values = false;
+            boolean headers = false;
+            for (int row = 0; row < rows; row++) {
+                ConnectRecord one = before[row];
+                ConnectRecord other = after[row];
+                if (one != other) {
+                    topics |= !same(one.topic(), other.topic());
+                    partitions |= !same(one.kafkaPartition(), other.kafkaPartition());
+                    timestamps |= !same(one.timestamp(), other.timestamp());
+                    keys |= one.key() != other.key() || one.keySchema() != other.keySchema();
+                    values |= one.value() != other.value() || one.valueSchema() != other.valueSchema();
+                }
+                headers |= one.headers() != other.headers() || !other.headers().isEmpty();
+            }
+            Object[] column = new Object[rows];
+            integer(topics ? 1 : 0);
+            if (topics) {
+                for (int row = 0; row < rows; row++) {
+                    column[row] = after[row].topic();
+                }
+                column(Schema.OPTIONAL_STRING_SCHEMA, column, rows);
+            }
+            integer(partitions ? 1 : 0);
+            if (partitions) {
+                for (int row = 0; row < rows; row++) {
+                    column[row] = after[row].kafkaPartition();
+                }
+                column(Schema.OPTIONAL_INT32_SCHEMA, column, rows);
+            }
+            integer(timestamps ? 1 : 0);
+            if (timestamps) {
+                for (int row = 0; row < rows; row++) {
+                    column[row] = after[row].timestamp();
+                }
+                column(Schema.OPTIONAL_INT64_SCHEMA, column, rows);
+            }
+            Schema[] ofRow = new Schema[rows];
+            integer(keys ? 1 : 0);
+            if (keys) {
+                for (int row = 0; row < rows; row++) {
+                    ofRow[row] = after[row].keySchema();
+                    column[row] = after[row].key();
+                }
+                values(ofRow, column, rows);
+            }
+            integer(values ? 1 : 0);
+            if (values) {
+                for (int row = 0; row < rows; row++) {
+                    ofRow[row] = after[row].valueSchema();
+                    column[row] = after[row].value();
+                }
+                values(ofRow, column, rows);
+            }
+            integer(headers ? 1 : 0);
+            for (int row = 0; headers && row < rows; row++) {
+                headers(after[row].headers());
+            }
+        }
+
+        static boolean same(Object one, Object other) {
+            return one == other || one != null && one.equals(other);
+        }
+
+        void headers(Headers headers) {
+            integer(headers.size());
+            for (Iterator each = headers.iterator(); each.hasNext();) {
+                Header header = (Header) each.next();
+                text(header.key());
+                integer(index(header.schema()));
+                tagged(header.value());
+            }
+        }
+
+        void rawHeaders(RecordHeaders[] headers, int rows) {
+            integer(headers == null ? 0 : 1);
+            for (int row = 0; headers != null && row < rows; row++) {
+                org.apache.kafka.common.header.Header[] pairs = headers[row].toArray();
+                integer(pairs.length);
+                for (int each = 0; each < pairs.length; each++) {
+                    text(pairs[each].key());
+                    tagged(pairs[each].value());
+                }
+            }
+        }
+
+        /** Values by groups of one schema; nulls are a group of their own. */
+        void values(Schema[] ofRow, Object[] values, int rows) {
+            Map groups = new LinkedHashMap();
+            int[] groupOf = new int[rows];
+            List keys = new ArrayList();
+            List counts = new ArrayList();
+            Schema last = null;
+            int lastGroup = -1;
+            boolean lastNull = false;
+            for (int row = 0; row < rows; row++) {
+                boolean isNull = values[row] == null;
+                if (lastGroup < 0 || ofRow[row] != last || isNull != lastNull) {
+                    last = ofRow[row];
+                    lastNull = isNull;
+                    Integer key = Integer.valueOf(index(last) * 2 + (isNull ? 1 : 0));
+                    Integer known = (Integer) groups.get(key);
+                    if (known == null) {
+                        known = Integer.valueOf(keys.size());
+                        groups.put(key, known);
+                        keys.add(last);
+                        counts.add(new int[] {isNull ? 1 : 0, 0});
+                    }
+                    lastGroup = known.intValue();
+                }
+                groupOf[row] = lastGroup;
+                ((int[]) counts.get(lastGroup))[1]++;
+            }
+            integer(keys.size());
+            for (int group = 0; group < keys.size(); group++) {
+                int[] count = (int[]) counts.get(group);
+                integer(index((Schema) keys.get(group)));
+                integer(count[0]);
+                integer(count[1]);
+                Object[] part = keys.size() == 1 ? values : new Object[count[1]];
+                if (keys.size() > 1) {
+                    int next = 0;
+                    for (int row = 0; row < rows; row++) {
+                        if (groupOf[row] == group) {
+                            integer(row);
+                            part[next++] = values[row];
+                        }
+                    }
+                }
+                Schema schema = (Schema) keys.get(group);
+                if (count[0] == 0 && schema != null && schema.type() == Schema.Type.STRUCT) {
+                    integer(FIELDS);
+                    fields(schema, part, count[1]);
+                } else if (count[0] == 0) {
+                    column(schema, part, count[1]);
+                }
+            }
+        }
+
+        int index(Schema schema) {
+            if (schema == null) {
+                return -1;
+            }
+            Integer known = (Integer) indexes.get(schema);
+            if (known == null) {
+                known = (Integer) equal.get(schema);
+                if (known == null) {
+                    known = Integer.valueOf(schemas.size());
+                    schemas.add(Schemas.text(schema));
+                    equal.put(schema, known);
+                }
+                indexes.put(schema, known);
+            }
+            return known.intValue();
+        }
+
+        void column(Schema schema, Object[] values, int rows) {
+            if (schema != null && Schemas.typed(schema) && fits(schema, values, rows)) {
+                integer(TYPED);
+                typed(schema, values, rows);
+            } else {
+                integer(TAGGED);
+                for (int row = 0; row < rows; row++) {
+                    tagged(values[row]);
+                }
+            }
+        }
+
+        /** Whether decimals have their schema's scale, and so many digits as Arrow has. */
+        static boolean fits(Schema schema, Object[] values, int rows) {
+            if (Schemas.isDecimal(schema.name())) {
+                int scale = Schemas.scale(schema);
+                for (int row = 0; row < rows; row++) {
+                    BigDecimal number = (BigDecimal) values[row];
+                    if (number != null && (number.scale() != scale
+                            || number.unscaledValue().abs().compareTo(TOO_LARGE) >= 0)) {
+                        return false;
+                    }
+                }
+            } else if (schema.type() == Schema.Type.STRUCT || schema.type() == Schema.Type.ARRAY) {
+                return !holdsDecimal(schema);
+            }
+            return true;
+        }
+
+        static boolean holdsDecimal(Schema schema) {
+            if (schema.type() == Schema.Type.ARRAY) {
+                return holdsDecimal(schema.valueSchema());
+            }
+            if (schema.type() == Schema.Type.STRUCT) {
+                for (Object each : schema.fields()) {
+                    if (holdsDecimal(((Field) each).schema())) {
+                        return true;
+                    }
+                }
+                return false;
+            }
+            return Schemas.isDecimal(schema.name());
+        }
+
+        void fields(Schema schema, Object[] structs, int rows) {
+            Object[] values = new Object[rows];
+            for (Object each : schema.fields()) {
+                Field field = (Field) each;
+                String name = field.name();
+                for (int row = 0; row < rows; row++) {
+                    values[row] = ((Struct) structs[row]).getWithoutDefault(name);
+                }
+                column(field.schema(), values, rows);
+            }
+        }
+
+        void typed(Schema schema, Object[] values, int rows) {
+            valid(values, rows);
+            if (Schemas.isDecimal(schema.name())) {
+                decimals(values, rows);
+                return;
+            }
+            switch (schema.type()) {
+                case STRUCT:
+                    nested(schema, values, rows);
+                    break;
+                case ARRAY:
+                    lists(schema, values, rows);
+                    break;
+                case STRING: {
+                    byte[][] data = new byte[rows][];
+                    for (int row = 0; row < rows; row++) {
+                        data[row] = values[row] == null ? null : ((String) values[row]).getBytes(StandardCharsets.UTF_8);
+                    }
+                    data(data, rows);
+                    break;
+                }
+                case BYTES: {
+                    byte[][] data = new byte[rows][];
+                    for (int row = 0; row < rows; row++) {
+                        data[row] = raw(values[row]);
+                    }
+                    data(data, rows);
+                    break;
+                }
+                case BOOLEAN: {
+                    byte[] bits = new byte[(rows + 7) / 8];
+                    for (int row = 0; row < rows; row++) {
+                        if (values[row] != null && ((Boolean) values[row]).booleanValue()) {
+                            bits[row >> 3] |= (byte) (1 << (row & 7));
+                        }
+                    }
+                    bytes(bits);
+                    break;
+                }
+                default:
+                    numbers(schema, values, rows);
+                    break;
+            }
+        }
+
+        void numbers(Schema schema, Object[] values, int rows) {
+            align();
+            room(8 * rows);
+            boolean date = Schemas.isDate(schema.name());
+            long unit = "org.apache.kafka.connect.data.Date".equals(schema.name()) ? In.DAY_MS : 1L;
+            for (int row = 0; row < rows; row++) {
+                Object value = values[row];
+                Number number = value == null ? (Number) Integer.valueOf(0)
+                    : date ? (Number) Long.valueOf(Math.floorDiv(((Date) value).getTime(), unit)) : (Number) value;
+                switch (schema.type()) {
+                    case INT8:
+                        buffer.put(number.byteValue());
+                        break;
+                    case INT16:
+                        buffer.putShort(number.shortValue());
+                        break;
+                    case INT32:
+                        buffer.putInt(number.intValue());
+                        break;
+                    case INT64:
+                        buffer.putLong(number.longValue());
+                        break;
+                    case FLOAT32:
+                        buffer.putFloat(number.floatValue());
+                        break;
+                    default:
+                        buffer.putDouble(number.doubleValue());
+                        break;
+                }
+            }
+        }
+
+        void nested(Schema schema, Object[] structs, int rows) {
+            Object[] values = new Object[rows];
+            for (Object each : schema.fields()) {
+                Field field = (Field) each;
+                String name = field.name();
+                for (int row = 0; row < rows; row++) {
+                    Struct struct = (Struct) structs[row];
+                    values[row] = struct == null ? null : struct.getWithoutDefault(name);
+                }
+                integer(TYPED);
+                typed(field.schema(), values, rows);
+            }
+        }
+
+        void lists(Schema schema, Object[] values, int rows) {
+            List items = new ArrayList();
+            align();
+            room(4 * rows + 4);
+            buffer.putInt(0);
+            for (int row = 0; row < rows; row++) {
+                if (values[row] != null) {
+                    items.addAll((Collection) values[row]);
+                }
+                buffer.putInt(items.size());
+            }
+            integer(TYPED);
+            typed(schema.valueSchema(), items.toArray(), items.size());
+        }
+
+        void decimals(Object[] values, int rows) {
+            align();
+            room(16 * rows);
+            for (int row = 0; row < rows; row++) {
+                BigInteger number = values[row] == null ? BigInteger.ZERO : ((BigDecimal) values[row]).unscaledValue();
+                byte[] digits = number.toByteArray();
+                for (int each = 0; each < 16; each++) {
+                    int place = digits.length - 1 - each;
+                    buffer.put(place >= 0 ? digits[place] : (byte) (number.signum() < 0 ? -1 : 0));
+                }
+            }
+        }
+
+        void valid(Object[] values, int rows) {
+            byte[] bits = new byte[(rows + 7) / 8];
+            boolean some = false;
+            for (int row = 0; row < rows; row++) {
+                if (values[row] == null) {
+                    some = true;
+                } else {
+                    bits[row >> 3] |= (byte) (1 << (row & 7));
+                }
+            }
+            integer(some ? 1 : 0);
+            if (some) {
+                bytes(bits);
+            }
+        }
+
+        void data(byte[][] data, int rows) {
+            align();
+            room(4 * rows + 4);
+            int end = 0;
+            buffer.putInt(0);
+            for (int row = 0; row < rows; row++) {
+                end += data[row] == null ? 0 : data[row].length;
+                buffer.putInt(end);
+            }
+            align();
+            room(end);
+            for (int row = 0; row < rows; row++) {
+                if (data[row] != null) {
+                    buffer.put(data[row]);
+                }
+            }
+        }
+
+        void tagged(Object value) {
+            room(16);
+            if (value == null) {
+                buffer.put((byte) NULL);
+            } else if (value instanceof String) {
+                buffer.put((byte) TEXT);
+                text((String) value);
+            } else if (value instanceof Boolean) {
+                buffer.put((byte) (((Boolean) value).booleanValue() ? TRUE : FALSE));
+            } else if (value instanceof Long || value instanceof Integer || value instanceof Short
+                    || value instanceof Byte) {
+                buffer.put((byte) WHOLE).putLong(((Number) value).longValue());
+            } else if (value instanceof Double || value instanceof Float) {
+                buffer.put((byte) REAL).putDouble(((Number) value).doubleValue());
+            } else if (value instanceof byte[] || value instanceof ByteBuffer) {
+                byte[] data = raw(value);
+                buffer.put((byte) BYTES).putInt(data.length);
+                room(data.length);
+                buffer.put(data);
+            } else if (value instanceof Collection) {
+                Collection items = (Collection) value;
+                buffer.put((byte) LIST).putInt(items.size());
+                for (Object item : items) {
+                    tagged(item);
+                }
+            } else if (value instanceof Map) {
+                Map map = (Map) value;
+                buffer.put((byte) MAP).putInt(map.size());
+                for (Object each : map.entrySet()) {
+                    tagged(((Map.Entry) each).getKey());
+                    tagged(((Map.Entry) each).getValue());
+                }
+            } else if (value instanceof Struct) {
+                Struct struct = (Struct) value;
+                List fields = struct.schema().fields();
+                buffer.put((byte) MAP).putInt(fields.size());
+                for (Object each : fields) {
+                    String name = ((Field) each).name();
+                    tagged(name);
+                    tagged(struct.getWithoutDefault(name));
+                }
+            } else if (value instanceof BigDecimal) {
+                BigDecimal number = (BigDecimal) value;
+                byte[] digits = number.unscaledValue().toByteArray();
+                buffer.put((byte) DECIMAL).putInt(number.scale()).putInt(digits.length);
+                room(digits.length);
+                buffer.put(digits);
+            } else if (value instanceof Date) {
+                buffer.put((byte) MOMENT).putLong(((Date) value).getTime());
+            } else {
+                throw new DataException("A " + value.getClass().getName() + " is no value of Kafka Connect's.");
+            }
+        }
+
+        static byte[] raw(Object value) {
+            if (value instanceof ByteBuffer) {
+                ByteBuffer copy = ((ByteBuffer) value).duplicate();
+                byte[] data = new byte[copy.remaining()];
+                copy.get(data);
+                return data;
+            }
+            return (byte[]) value;
+        }
+
+        void integer(int number) {
+            room(4);
+            buffer.putInt(number);
+        }
+
+        void text(String text) {
+            byte[] data = text.getBytes(StandardCharsets.UTF_8);
+            room(4 + data.length);
+            buffer.putInt(data.length);
+            buffer.put(data);
+        }
+
+        void bytes(byte[] data) {
+            align();
+            room(data.length);
+            buffer.put(data);
+        }
+
+        void align() {
+            room(8);
+            buffer.position((buffer.position() + 7) & ~7);
+        }
+
+        void room(int size) {
+            if (buffer.remaining() < size) {
+                ByteBuffer larger = allocate(Math.max(buffer.capacity() * 2, buffer.position() + size));
+                larger.put(buffer.array(), 0, buffer.position());
+                buffer = larger;
+            }
+        }
+    }
+}

@@ -1,0 +1,99 @@
+"""What one call of Java does with a batch: the block that it is given, and what it made of it. Loads pyarrow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from connect.api.converter import RawHeaders
+from connect.data.batch import Batch, SinkBatch
+from connect.data.column import Column, column
+from connect.data.schema import INT32, INT64, OPTIONAL_BYTES, OPTIONAL_INT32, OPTIONAL_INT64, OPTIONAL_STRING, STRING
+from connect.data.values import Values
+from connect.java.crossing.block import Reader, Writer
+
+B = TypeVar("B", bound=Batch[Any])
+_PLAIN = (("topics", OPTIONAL_STRING), ("partitions", OPTIONAL_INT32), ("timestamps", OPTIONAL_INT64))
+
+
+def of_records(batch: Batch[Any]) -> Any:
+    """The block of a batch's records."""
+    writer = Writer()
+    sink = isinstance(batch, SinkBatch)
+    writer.integer(int(sink))
+    writer.plain(STRING, batch.topics)
+    writer.plain(OPTIONAL_INT32, batch.partitions)
+    writer.plain(OPTIONAL_INT64, batch.timestamps)
+    writer.values(batch.keys)
+    writer.values(batch.values)
+    writer.headers(batch.headers)
+    if isinstance(batch, SinkBatch):
+        writer.plain(INT64, batch.offsets)
+        writer.plain(STRING, batch.timestamp_types)
+        writer.plain(STRING, batch.original_topics)
+        writer.plain(INT32, batch.original_partitions)
+    return _seen(writer, len(batch))
+
+
+def changed(batch: B, block: Any) -> B:
+    """A batch with what Java made of it: rows that were kept, columns that differ."""
+    reader = Reader(read(block))
+    kept = batch.take(reader.integers(reader.rows)) if reader.integer() else batch
+    columns: dict[str, Any] = {}
+    for name, schema in _PLAIN:
+        if reader.integer():
+            columns[name] = reader.plain(schema)
+    for name in ("keys", "values"):
+        if reader.integer():
+            columns[name] = reader.values()
+    if reader.integer():
+        columns["headers"] = reader.headers()
+    return kept.with_columns(**columns)
+
+
+def of_data(topics: Column[str], data: Sequence[bytes | None], headers: Column[RawHeaders]) -> Any:
+    """The block of bytes that are to be converted."""
+    writer = Writer()
+    writer.plain(STRING, topics)
+    writer.plain(OPTIONAL_BYTES, column(data))
+    writer.raw_headers(headers)
+    return _seen(writer, len(data))
+
+
+def values(block: Any) -> Values:
+    """What they were converted to."""
+    return Reader(read(block)).values()
+
+
+def of_values(topics: Column[str], values: Values, headers: Column[RawHeaders]) -> Any:
+    """The block of values that are to be converted."""
+    writer = Writer()
+    writer.plain(STRING, topics)
+    writer.values(values)
+    writer.raw_headers(headers)
+    return _seen(writer, len(values))
+
+
+def data(block: Any) -> tuple[list[bytes | None], Column[RawHeaders] | None]:
+    """What they were converted to, and the headers if the converter has changed them."""
+    reader = Reader(read(block))
+    return reader.plain(OPTIONAL_BYTES).to_list(), reader.raw_headers()
+
+
+def of_value(values: Values) -> Any:
+    """The block of a header's value."""
+    writer = Writer()
+    writer.values(values)
+    return _seen(writer, len(values))
+
+
+def read(block: Any) -> memoryview:
+    """The bytes of an array of Java's."""
+    return memoryview(block).cast("B")
+
+
+def _seen(writer: Writer, rows: int) -> Any:
+    """A block as Java sees it, in place."""
+    import jpype
+
+    return jpype.nio.convertToDirectBuffer(writer.done(rows))

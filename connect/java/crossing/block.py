@@ -1,0 +1,444 @@
+"""Blocks: how batches are written for the JVM, and read when they come back.
+
+Little endian. A block has the number of its rows, the schemas that occur in it (`schemas`), then, from the next multiple
+of eight bytes on, its columns. Texts and bytes have their length in front. A column begins with its form:
+
+| form | what follows |
+|---|---|
+| typed | a flag and, if it is 1, the validity bitmap; then the buffers of the Arrow type of its schema, each from a multiple of eight bytes on; children of structs and lists are columns |
+| tagged | a value for each row: a byte that says its type, and the value. For what has no Arrow form: maps, values without a schema |
+| fields | of structs, none of them null: a column for each field |
+| constant | one tagged value, for all rows |
+
+Values with different schemas are written in groups; nulls are a group of their own, without a column.
+"""  # noqa: E501  rows of a table
+
+from __future__ import annotations
+
+import datetime as dt
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from typing import Any, Final
+
+import pyarrow as pa
+
+from connect.data import logical
+from connect.data.arrow import arrow_type
+from connect.data.column import Column, NoArrowForm, Plain
+from connect.data.field_column import FieldColumn
+from connect.data.headers import NO_HEADERS, Header, Headers
+from connect.data.schema import Schema, Type
+from connect.data.struct_columns import StructColumns
+from connect.data.times import EPOCH
+from connect.data.values import GroupedValues, Values
+from connect.errors import DataError
+from connect.java.crossing.schemas import schema_of, text_of
+
+TYPED, TAGGED, FIELDS, CONSTANT = range(4)
+_NULL, _TRUE, _FALSE, _WHOLE, _REAL, _TEXT, _BYTES, _LIST, _MAP, _DECIMAL, _MOMENT = range(11)
+_INT, _LONG, _DOUBLE = struct.Struct("<i"), struct.Struct("<q"), struct.Struct("<d")
+_DECIMAL_HEAD: Final = struct.Struct("<ii")
+_MS: Final = dt.timedelta(milliseconds=1)
+_PADDING: Final = bytes(8)
+_BITS: Final = 8
+
+
+class Writer:
+    """A block that is written: columns in the order in which the other end reads them, then `done`."""
+
+    def __init__(self) -> None:
+        self._parts: list[Any] = []
+        self._length = 0
+        self._schemas: dict[Schema, int] = {}
+
+    def done(self, rows: int) -> bytearray:
+        """The block. It can be changed, as JPype asks of memory that Java is to see."""
+        front = Writer()
+        front.integer(rows)
+        front.integer(len(self._schemas))
+        for schema in self._schemas:
+            front.text(text_of(schema))
+        front._align()
+        return bytearray().join((*front._parts, *self._parts))
+
+    def integer(self, number: int) -> None:
+        """A number of 32 bits."""
+        self._put(_INT.pack(number))
+
+    def text(self, encoded: bytes) -> None:
+        """A text in UTF-8."""
+        self._put(_INT.pack(len(encoded)) + encoded)
+
+    def same(self, value: Any) -> None:
+        """A column with one value for all rows."""
+        self.integer(CONSTANT)
+        self._put(tagged(value))
+
+    def plain(self, schema: Schema, column: Column[Any]) -> None:
+        """A column of values of one schema."""
+        if column.constant and len(column):
+            self.same(column[0])
+        else:
+            self.field(FieldColumn(schema, column.to_list()))
+
+    def values(self, values: Values) -> None:
+        """Keys or values, in groups of one schema."""
+        groups = [part for rows, group in values.groups() for part in _parted(rows, group)]
+        self.integer(len(groups))
+        for rows, group, nulls in groups:
+            schema = group.schemas[0]
+            self.integer(self._index(schema))
+            self.integer(int(nulls))
+            self.integer(len(rows))
+            if len(groups) > 1:
+                self._put(struct.pack(f"<{len(rows)}i", *rows))
+            if not nulls:
+                self._group(schema, group)
+
+    def headers(self, headers: Column[Headers]) -> None:
+        """Converted headers, of each row."""
+        if headers.constant and not (len(headers) and headers[0]):
+            self.integer(0)
+            return
+        self.integer(1)
+        for row in headers:
+            self.integer(len(row))
+            for header in row:
+                self.text(header.key.encode())
+                self.integer(self._index(header.schema))
+                self._put(tagged(header.value))
+
+    def raw_headers(self, headers: Column[Any]) -> None:
+        """Headers as they lie in Kafka, of each row."""
+        if not any(headers):
+            self.integer(0)
+            return
+        self.integer(1)
+        for row in headers:
+            pairs = row or ()
+            self.integer(len(pairs))
+            for key, data in pairs:
+                self.text(key.encode())
+                self._put(tagged(data))
+
+    def field(self, column: FieldColumn) -> None:
+        """The values of a field: typed where they have an Arrow form, tagged otherwise."""
+        array = None
+        if arrow_type(column.schema) is not None:
+            try:
+                array = column.array
+            except NoArrowForm:  # a value that Arrow has no room for, or that does not fit
+                array = None
+        if array is None:
+            self.integer(TAGGED)
+            self._put(b"".join(map(tagged, column.items)))
+        else:
+            self._typed(column.schema, array)
+
+    def _group(self, schema: Schema | None, values: Values) -> None:
+        columns = values.struct_columns
+        if columns is not None and columns.struct == schema:
+            self._fields(columns.fields)
+        elif schema is not None and schema.type is Type.STRUCT:
+            items = values.to_list()
+            self._fields([FieldColumn(f.schema, [item.get(f.name) for item in items]) for f in schema.fields])
+        elif schema is None:
+            self.integer(TAGGED)
+            self._put(b"".join(map(tagged, values.to_list())))
+        else:
+            self.field(FieldColumn(schema, values.to_list()))
+
+    def _fields(self, columns: Iterable[FieldColumn]) -> None:
+        self.integer(FIELDS)
+        for column in columns:
+            self.field(column)
+
+    def _typed(self, schema: Schema, array: pa.Array) -> None:
+        self.integer(TYPED)
+        expected = arrow_type(schema)
+        if array.type != expected:
+            array = array.cast(expected)
+        if array.offset:
+            array = pa.concat_arrays([array, array[:0]])  # a copy whose buffers begin with its first row
+        buffers = array.buffers()
+        self.integer(int(array.null_count > 0))
+        if array.null_count:
+            self._buffer(buffers[0], (len(array) + 7) // _BITS)
+        if schema.type is Type.STRUCT:
+            for field, child in zip(schema.fields, array.flatten(), strict=True):
+                self._typed(field.schema, child)
+        elif schema.type is Type.ARRAY:
+            assert schema.value_schema is not None
+            start, end = array.offsets[0].as_py(), array.offsets[-1].as_py()
+            offsets = array.offsets if start == 0 else pa.compute.subtract(array.offsets, start)
+            self._buffer(offsets.buffers()[1], 4 * (len(array) + 1), offsets.offset * 4)
+            self._typed(schema.value_schema, array.values[start:end])
+        elif pa.types.is_string(expected) or pa.types.is_binary(expected):
+            if len(array):
+                self._buffer(buffers[1], 4 * (len(array) + 1))
+                size = _INT.unpack_from(buffers[1], 4 * len(array))[0]
+                self._buffer(buffers[2], size)
+            else:
+                self._align()
+                self.integer(0)
+        elif schema.type is Type.BOOLEAN:
+            self._buffer(buffers[1], (len(array) + 7) // _BITS)
+        else:
+            self._buffer(buffers[1], len(array) * expected.bit_width // _BITS)
+
+    def _buffer(self, buffer: pa.Buffer | None, size: int, start: int = 0) -> None:
+        self._align()
+        if size:
+            assert buffer is not None
+            self._put(memoryview(buffer)[start : start + size])
+
+    def _index(self, schema: Schema | None) -> int:
+        return -1 if schema is None else self._schemas.setdefault(schema, len(self._schemas))
+
+    def _align(self) -> None:
+        if rest := self._length % _BITS:
+            self._put(_PADDING[rest:])
+
+    def _put(self, part: Any) -> None:
+        self._parts.append(part)
+        self._length += len(part)
+
+
+def _parted(rows: Sequence[int], group: Values) -> list[tuple[Sequence[int], Values, bool]]:
+    """A group without its nulls, and its nulls."""
+    if group.struct_columns is not None:
+        return [(rows, group, False)]
+    items = group.to_list()
+    present = [row for row, item in enumerate(items) if item is not None]
+    if len(present) in (0, len(items)):
+        return [(rows, group, not present)] if len(items) else []
+    nulls = [row for row, item in enumerate(items) if item is None]
+    parts = [(present, False), (nulls, True)]
+    return [([rows[row] for row in chosen], group.take(chosen), empty) for chosen, empty in parts]
+
+
+class Reader:
+    """A block that is read, in the order in which the other end wrote it.
+
+    Attributes:
+        rows: how many it has.
+    """
+
+    def __init__(self, block: memoryview) -> None:
+        self._block = block
+        self._buffer = pa.py_buffer(block)
+        self._at = 0
+        self.rows = self.integer()
+        self._schemas = [schema_of(self._bytes()) for _ in range(self.integer())]
+        self._align()
+
+    def integer(self) -> int:
+        """A number of 32 bits."""
+        found: int = _INT.unpack_from(self._block, self._at)[0]
+        self._at += 4
+        return found
+
+    def integers(self, count: int) -> list[int]:
+        """As many of them."""
+        found = list(struct.unpack_from(f"<{count}i", self._block, self._at))
+        self._at += 4 * count
+        return found
+
+    def plain(self, schema: Schema) -> Column[Any]:
+        """A column of values of one schema."""
+        return Plain(self.field(schema, self.rows).items)
+
+    def values(self) -> Values:
+        """Keys or values."""
+        count = self.integer()
+        groups = [self._group(count) for _ in range(count)]
+        if count == 1:
+            return groups[0][1]
+        return GroupedValues(self.rows, groups) if groups else Values([])
+
+    def headers(self) -> Column[Headers]:
+        """Converted headers, of each row."""
+        return Plain([self._headers() for _ in range(self.rows)])
+
+    def raw_headers(self) -> Column[Any] | None:
+        """Headers as they lie in Kafka, None where none has changed."""
+        if not self.integer():
+            return None
+        rows = []
+        for _ in range(self.rows):
+            pairs = [(self._bytes().decode(), self.tagged(None)) for _ in range(self.integer())]
+            rows.append(pairs or None)
+        return Plain(rows)
+
+    def field(self, schema: Schema, rows: int) -> FieldColumn:
+        """The values of a field."""
+        form = self.integer()
+        if form == TAGGED:
+            return FieldColumn(schema, [self.tagged(schema) for _ in range(rows)])
+        return FieldColumn(schema, array=self._typed(schema, rows))
+
+    def tagged(self, schema: Schema | None) -> Any:
+        """One value with its tag."""
+        block, at = self._block, self._at
+        tag = block[at]
+        self._at = at + 1
+        if tag == _TEXT:
+            return self._bytes().decode(errors="replace")
+        if tag == _WHOLE or tag == _REAL:
+            self._at += 8
+            return (_LONG if tag == _WHOLE else _DOUBLE).unpack_from(block, at + 1)[0]
+        if tag == _NULL:
+            return None
+        if tag == _TRUE or tag == _FALSE:
+            return tag == _TRUE
+        if tag == _MAP:
+            return self._map(schema)
+        if tag == _LIST:
+            element = None if schema is None else schema.value_schema
+            return [self.tagged(element) for _ in range(self.integer())]
+        if tag == _BYTES:
+            return self._bytes()
+        if tag == _DECIMAL:
+            scale = self.integer()
+            unscaled = int.from_bytes(self._bytes(), "big", signed=True)
+            return Decimal(f"{unscaled}E{-scale}")
+        self._at += 8
+        return _moment(schema, _LONG.unpack_from(block, at + 1)[0])
+
+    def _map(self, schema: Schema | None) -> dict[Any, Any]:
+        count = self.integer()
+        if schema is not None and schema.type is Type.STRUCT:
+            return {self.tagged(None): self.tagged(field.schema) for field in schema.fields}
+        keys, values = (None, None) if schema is None else (schema.key_schema, schema.value_schema)
+        made = {}
+        for _ in range(count):
+            key = self.tagged(keys)
+            made[key] = self.tagged(values)
+        return made
+
+    def _group(self, groups: int) -> tuple[Sequence[int], Values]:
+        index = self.integer()
+        schema = None if index < 0 else self._schemas[index]
+        nulls, count = self.integer(), self.integer()
+        rows: Sequence[int] = range(count) if groups == 1 else self.integers(count)
+        if nulls:
+            return rows, Values.nulls(count, schema)
+        if schema is None:
+            self.integer()
+            return rows, Values([self.tagged(None) for _ in range(count)])
+        if schema.type is not Type.STRUCT:
+            return rows, Values(self.field(schema, count).items, schema)
+        self.integer()
+        if not schema.fields:
+            return rows, Values([{} for _ in range(count)], schema)
+        return rows, StructColumns(schema, [self.field(field.schema, count) for field in schema.fields])
+
+    def _headers(self) -> Headers:
+        made = []
+        for _ in range(self.integer()):
+            key = self._bytes().decode()
+            index = self.integer()
+            schema = None if index < 0 else self._schemas[index]
+            made.append(Header(key, self.tagged(schema), schema))
+        return Headers(made) if made else NO_HEADERS
+
+    def _typed(self, schema: Schema, rows: int) -> pa.Array:
+        chosen = arrow_type(schema)
+        assert chosen is not None
+        valid = self._slice((rows + 7) // _BITS) if self.integer() else None
+        if schema.type is Type.STRUCT:
+            children = [self._child(field.schema, rows) for field in schema.fields]
+            return pa.Array.from_buffers(chosen, rows, [valid], children=children)
+        if schema.type is Type.ARRAY:
+            assert schema.value_schema is not None
+            offsets = self._slice(4 * (rows + 1))
+            items = self._child(schema.value_schema, _INT.unpack_from(offsets, 4 * rows)[0])
+            return pa.Array.from_buffers(chosen, rows, [valid, offsets], children=[items])
+        if pa.types.is_string(chosen) or pa.types.is_binary(chosen):
+            offsets = self._slice(4 * (rows + 1))
+            data = self._slice(_INT.unpack_from(offsets, 4 * rows)[0])
+            return pa.Array.from_buffers(chosen, rows, [valid, offsets, data])
+        size = (rows + 7) // _BITS if schema.type is Type.BOOLEAN else rows * chosen.bit_width // _BITS
+        return pa.Array.from_buffers(chosen, rows, [valid, self._slice(size)])
+
+    def _child(self, schema: Schema, rows: int) -> pa.Array:
+        self.integer()
+        return self._typed(schema, rows)
+
+    def _slice(self, size: int) -> pa.Buffer:
+        self._align()
+        found = self._buffer.slice(self._at, size)
+        self._at += size
+        return found
+
+    def _bytes(self) -> bytes:
+        size = self.integer()
+        self._at += size
+        return bytes(self._block[self._at - size : self._at])
+
+    def _align(self) -> None:
+        self._at = (self._at + 7) & ~7
+
+
+def tagged(value: Any) -> bytes:
+    """A value with a byte that says its type in front.
+
+    Raises:
+        DataError: Kafka Connect has no such value.
+    """
+    if value is None:
+        return b"\x00"
+    if isinstance(value, str):
+        encoded = value.encode(errors="replace")
+        return b"\x05" + _INT.pack(len(encoded)) + encoded
+    if isinstance(value, bool):
+        return b"\x01" if value else b"\x02"
+    if isinstance(value, int):
+        try:
+            return b"\x03" + _LONG.pack(value)
+        except struct.error:
+            raise DataError(f"{value} has more than 64 bits.") from None
+    if isinstance(value, float):
+        return b"\x04" + _DOUBLE.pack(value)
+    if isinstance(value, bytes | bytearray | memoryview):
+        return b"\x06" + _INT.pack(len(value)) + bytes(value)
+    if isinstance(value, Mapping):
+        pairs = b"".join(tagged(key) + tagged(item) for key, item in value.items())
+        return b"\x08" + _INT.pack(len(value)) + pairs
+    if isinstance(value, list | tuple):
+        return b"\x07" + _INT.pack(len(value)) + b"".join(map(tagged, value))
+    if isinstance(value, Decimal):
+        return b"\x09" + _decimal(value)
+    if isinstance(value, dt.datetime | dt.date | dt.time):
+        return b"\x0a" + _LONG.pack(_milliseconds(value))
+    raise DataError(f"A {type(value).__name__} is no value of Kafka Connect's.")
+
+
+def _decimal(value: Decimal) -> bytes:
+    sign, digits, exponent = value.as_tuple()
+    if not isinstance(exponent, int):
+        raise DataError(f"{value} is no decimal of Kafka Connect's.")
+    number = int("".join(map(str, digits)))
+    number = -number if sign else number
+    encoded = number.to_bytes(number.bit_length() // _BITS + 1, "big", signed=True)
+    return _DECIMAL_HEAD.pack(-exponent, len(encoded)) + encoded
+
+
+def _milliseconds(value: dt.datetime | dt.date | dt.time) -> int:
+    """Since 1970, or since midnight."""
+    if isinstance(value, dt.datetime):
+        return ((value if value.tzinfo else value.replace(tzinfo=dt.UTC)) - EPOCH) // _MS
+    if isinstance(value, dt.time):
+        return int(logical.encode(logical.TIME, value))
+    return int(logical.encode(logical.DATE, value)) * 86_400_000
+
+
+def _moment(schema: Schema | None, milliseconds: int) -> Any:
+    if schema is not None and schema.name == logical.DATE_NAME:
+        return logical.decode(logical.DATE, milliseconds // 86_400_000)
+    if schema is not None and schema.name == logical.TIME_NAME:
+        return logical.decode(logical.TIME, milliseconds)
+    return logical.decode(logical.TIMESTAMP, milliseconds)
+
+
