@@ -16,11 +16,11 @@ class StoppedAt(Exception):
 
     Attributes:
         row: at which it failed.
-        done: what it made of the rows before.
+        done: the batch that it made of the rows before.
         error: what a transformation raises for a single record.
     """
 
-    def __init__(self, row: int, done: Batch[Any], error: Exception) -> None:
+    def __init__(self, row: int, done: Any, error: Exception) -> None:
         super().__init__(row)
         self.row = row
         self.done = done

@@ -111,7 +111,9 @@ def loaded(name: str, places: Iterable[Path]) -> Any:
 
     urls = [place.absolute().as_uri() + ("/" if place.is_dir() else "") for place in places]
     url = java("java.net.URL")
-    loader = java("java.net.URLClassLoader")([url(each) for each in urls], java("java.lang.ClassLoader").getSystemClassLoader())
+    loader = java("java.net.URLClassLoader")(
+        [url(each) for each in urls], java("java.lang.ClassLoader").getSystemClassLoader()
+    )
     return jpype.JClass(name, loader=loader)
 
 

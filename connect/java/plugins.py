@@ -7,10 +7,11 @@ from functools import cache
 from typing import Any, ClassVar, Final
 
 from connect.api import ExactlyOnceSupport, SinkConnector, SourceConnector
-from connect.api.engine import JAVA_ENGINE
+from connect.api.engine import JAVA_ENGINE, WORKER
 from connect.data.record import TopicPartition
 from connect.java import jvm
 from connect.java.crossing.plugins import JavaConverter, JavaHeaderConverter, JavaPredicate, JavaTransformation
+from connect.java.crossing.tasks import JavaSinkTask, JavaSourceTask
 from connect.java.settings import values_of
 from connect.java.stand_in import StandIn
 from connect.settings import ConfigValue
@@ -19,8 +20,9 @@ from connect.settings import ConfigValue
 class _JavaConnector(StandIn):
     """A connector: every call goes to Java's object, with its class loader on this thread."""
 
-    engines: ClassVar[tuple[str, ...]] = (JAVA_ENGINE,)
+    engines: ClassVar[tuple[str, ...]] = (JAVA_ENGINE, WORKER)
     context: Any
+    _task: ClassVar[type[Any]]
 
     def __init__(self) -> None:
         self._java: Any = None
@@ -37,10 +39,13 @@ class _JavaConnector(StandIn):
         self._call("start", lambda made: made.start(jvm.to_map(config)))
 
     def task_class(self) -> type[Any]:
-        """A class with the name of Java's task class; its tasks are run by the engine."""
-        named = str(self._call("taskClass", lambda made: made.taskClass()).getName())
-        module, _, name = named.rpartition(".")
-        return type(name, (), {"__module__": module, "__qualname__": name})
+        """A class with the name of Java's task class. The engine `java` runs its tasks without it."""
+        found = self._call("taskClass", lambda made: made.taskClass())
+        module, _, name = str(found.getName()).rpartition(".")
+        named = {"__module__": module, "__qualname__": name, "__doc__": None}
+        return type(
+            name, (self._task,), {**named, "java_class": found, "connector": self.java_class, "folder": self.folder}
+        )
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
         configs = self._call("taskConfigs", lambda made: made.taskConfigs(jvm.java("int")(max_tasks)))
@@ -71,6 +76,8 @@ class _JavaConnector(StandIn):
 
 class JavaSourceConnector(_JavaConnector, SourceConnector):
     """A source connector of Java."""
+
+    _task = JavaSourceTask
 
     def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport | None:
         said = self._call("exactlyOnceSupport", lambda made: made.exactlyOnceSupport(jvm.to_map(config)))
@@ -107,7 +114,7 @@ class JavaSourceConnector(_JavaConnector, SourceConnector):
 class JavaSinkConnector(_JavaConnector, SinkConnector):
     """A sink connector of Java."""
 
-    engines: ClassVar[tuple[str, ...]] = (JAVA_ENGINE,)
+    _task = JavaSinkTask
 
     def alter_offsets(self, config: Mapping[str, str], offsets: Mapping[TopicPartition, int | None]) -> bool:
         changes = jvm.java("java.util.HashMap")()

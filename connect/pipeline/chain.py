@@ -119,7 +119,7 @@ class Chain:
 
     def _resumed(self, step: Step, batch: B, stopped: StoppedAt) -> B:
         """The result of a step that says how far it came: the record at which it failed alone, then the others."""
-        parts: list[Any] = []
+        parts: list[B] = []
         begin = 0
         at: StoppedAt | None = stopped
         while at is not None:

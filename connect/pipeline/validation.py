@@ -72,7 +72,7 @@ def validate(
         check_dead_letters(found, config)
     if kind == "sink":
         _check_sink(found, worker, config, clients)
-    chain = _Chain(plugins, "java" if connector is not None and JAVA_ENGINE in connector.engines else "python")
+    chain = _Chain(plugins, _engine(connector, config, worker))
     for key in CONVERTERS:
         _check_converter(found, chain, worker, config, key)
     for alias in dict.fromkeys(comma_separated(config.get("transforms"))):
@@ -193,28 +193,39 @@ def _check_sink(
 # Converters, transformations, predicates.
 
 
+def _engine(connector: type[Connector] | None, config: Mapping[str, str], worker: Mapping[str, str]) -> str:
+    """The engine that runs the chain; the worker's where another check says what is wrong."""
+    try:
+        return WORKER if connector is None else chosen_engine(connector, config, worker)
+    except ConfigError:
+        return WORKER
+
+
 @dataclass(frozen=True)
 class _Chain:
-    """Finds the classes of a connector's chain. It runs where the connector does.
+    """Finds the classes of a connector's chain.
 
     Attributes:
-        language: of the connector: python or java.
+        engine: that runs it. The worker's runs classes of both languages, the others those of their own.
     """
 
     plugins: Plugins
-    language: str
+    engine: str
 
     def find(self, kinds: Iterable[PluginKind], name: str, version: str | None) -> PluginRef:
-        """Raises PluginNotFoundError: it does not exist, or only in the other language."""
-        if self.language == "java":
+        """Raises PluginNotFoundError: it does not exist, or only in a language that the engine does not run."""
+        if self.engine == JAVA_ENGINE:
             with suppress(PluginNotFoundError):
                 return self.plugins.find(kinds, name, version, "java")
         ref = self.plugins.find(kinds, name, version)
-        if self.language == "java" and ref.language == "python" and not ref.name.startswith(_IN_BOTH):
-            raise PluginNotFoundError(
-                f'"{name}" is a class of Python, and the connector runs in Java. Name a class of that language.'
-            )
-        return ref
+        if self.engine == WORKER or ref.language == ("java" if self.engine == JAVA_ENGINE else "python"):
+            return ref
+        if self.engine == JAVA_ENGINE and ref.name.startswith(_IN_BOTH):
+            return ref
+        raise PluginNotFoundError(
+            f'"{name}" is a class of {ref.language.capitalize()}, which "engine": "{self.engine}" does not run. '
+            f'Write "engine": "{WORKER}": it runs classes of both languages.'
+        )
 
 
 #: Classes that Kafka Connect has and we have, alike.

@@ -35,6 +35,8 @@ log = logging.getLogger(__name__)
 
 #: The offset of a partition that somebody reset: as if there were none. (A transaction cannot be taken out of the log.)
 UNKNOWN: Final = -1
+#: How often a table is updated before it is opened anew: deltalake keeps about 60 KiB of each update (1.6).
+_UPDATES: Final = 200
 
 
 class Table:
@@ -51,6 +53,7 @@ class Table:
         self._connector = connector
         self._storage = dict(storage)
         self._table: DeltaTable | None = None
+        self._updates = 0
         self._seen: tuple[int, pa.Schema] | None = None  # its columns as they are in a version
         self._claims = Claims(uri, connector, self._owner)
         self._firsts: Mapping[TopicPartition, int] = {}  # the offsets of the first rows of the next commit
@@ -73,14 +76,14 @@ class Table:
         from deltalake.exceptions import TableNotFoundError
 
         try:
-            if self._table is not None:
+            if self._table is not None and self._updates < _UPDATES:
                 self._table.update_incremental()
+                self._updates += 1
                 return True
             table = DeltaTable(self.uri, storage_options=self._storage or None)
         except TableNotFoundError as error:
-            if not is_missing(error):
+            if self._table is not None or not is_missing(error):
                 raise table_error(error, self.uri, "be opened") from error
-            self._table = None
             return False
         except Exception as error:  # deltalake raises plain Exceptions as well
             raise table_error(error, self.uri, "be opened") from error
@@ -90,6 +93,7 @@ class Table:
                 "Use engine=spark."
             )
         self._table = table
+        self._updates = 0
         return True
 
     @property

@@ -18,6 +18,8 @@ import java.util.Map;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 
+import org.apache.kafka.clients.producer.RecordMetadata;
+import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.header.internals.RecordHeaders;
 import org.apache.kafka.common.record.TimestampType;
 import org.apache.kafka.connect.connector.ConnectRecord;
@@ -31,7 +33,9 @@ import org.apache.kafka.connect.header.Header;
 import org.apache.kafka.connect.header.Headers;
 import org.apache.kafka.connect.json.JsonConverter;
 import org.apache.kafka.connect.sink.SinkRecord;
+import org.apache.kafka.connect.sink.SinkTask;
 import org.apache.kafka.connect.source.SourceRecord;
+import org.apache.kafka.connect.source.SourceTask;
 import org.apache.kafka.connect.storage.Converter;
 import org.apache.kafka.connect.storage.HeaderConverter;
 import org.apache.kafka.connect.transforms.Transformation;
@@ -163,6 +167,81 @@ public final class Crossing {
         Object[] values = new Object[1];
         in.values(schemas, values, in.begin());
         return converter.fromConnectHeader(topic, key, schemas[0], values[0]);
+    }
+
+    public static void put(SinkTask task, ByteBuffer block) {
+        task.put(Arrays.asList(new In(block).records()));
+    }
+
+    /** A source task, and the records that Python has not told about yet. */
+    public static final class Source {
+        final SourceTask task;
+        final boolean tells;
+        final Map waiting = new HashMap();
+        List polled = Collections.emptyList();
+        long next;
+
+        /** `tells`: whether its task is to hear of each record. */
+        public Source(SourceTask task) {
+            this.task = task;
+            this.tells = overrides(task, SourceRecord.class, RecordMetadata.class)
+                || overrides(task, SourceRecord.class);
+        }
+
+        public boolean tells() {
+            return tells;
+        }
+
+        /** The next records, numbered from `next` on; null if there are none. */
+        public byte[] poll() throws InterruptedException {
+            List found = task.poll();
+            if (found == null) {
+                return null;
+            }
+            polled = found;
+            long first = next;
+            next += found.size();
+            for (int row = 0; tells && row < found.size(); row++) {
+                waiting.put(Long.valueOf(first + row), found.get(row));
+            }
+            return new Out().source(found, first);
+        }
+
+        /** The row of a record that was polled last, by identity. */
+        public int row(SourceRecord record) {
+            for (int row = 0; row < polled.size(); row++) {
+                if (polled.get(row) == record) {
+                    return row;
+                }
+            }
+            return -1;
+        }
+
+        /** Records were written: their numbers, topics, partitions and offsets; -1 as the offset of a dropped one. */
+        public void written(long[] numbers, String[] topics, int[] topicOf, int[] partitions, long[] offsets)
+                throws InterruptedException {
+            for (int each = 0; each < numbers.length; each++) {
+                SourceRecord record = (SourceRecord) waiting.remove(Long.valueOf(numbers[each]));
+                if (record == null) {
+                    continue;
+                }
+                if (offsets[each] < 0) {
+                    task.commitRecord(record, null);
+                } else {
+                    long time = record.timestamp() == null ? -1L : record.timestamp().longValue();
+                    TopicPartition place = new TopicPartition(topics[topicOf[each]], partitions[each]);
+                    task.commitRecord(record, new RecordMetadata(place, offsets[each], 0, time, -1, -1));
+                }
+            }
+        }
+
+        static boolean overrides(SourceTask task, Class... arguments) {
+            try {
+                return task.getClass().getMethod("commitRecord", arguments).getDeclaringClass() != SourceTask.class;
+            } catch (NoSuchMethodException error) {
+                return false;
+            }
+        }
     }
 
     // Schemas, as JsonConverter writes them.
@@ -675,6 +754,64 @@ public final class Crossing {
             }
             changes(before, after, kept);
             return done(kept);
+        }
+
+        byte[] source(List polled, long first) {
+            int rows = polled.size();
+            SourceRecord[] records = (SourceRecord[]) polled.toArray(new SourceRecord[rows]);
+            Object[] topics = new Object[rows];
+            Object[] partitions = new Object[rows];
+            Object[] timestamps = new Object[rows];
+            Schema[] keySchemas = new Schema[rows];
+            Object[] keys = new Object[rows];
+            Schema[] ofRow = new Schema[rows];
+            Object[] values = new Object[rows];
+            Object[] sources = new Object[rows];
+            Object[] offsets = new Object[rows];
+            for (int row = 0; row < rows; row++) {
+                SourceRecord record = records[row];
+                topics[row] = record.topic();
+                partitions[row] = record.kafkaPartition();
+                timestamps[row] = record.timestamp();
+                keySchemas[row] = record.keySchema();
+                keys[row] = record.key();
+                ofRow[row] = record.valueSchema();
+                values[row] = record.value();
+                sources[row] = record.sourcePartition();
+                offsets[row] = record.sourceOffset();
+            }
+            room(8);
+            buffer.putLong(first);
+            plain(Schema.OPTIONAL_STRING_SCHEMA, topics, rows);
+            plain(Schema.OPTIONAL_INT32_SCHEMA, partitions, rows);
+            plain(Schema.OPTIONAL_INT64_SCHEMA, timestamps, rows);
+            values(keySchemas, keys, rows);
+            values(ofRow, values, rows);
+            plain(null, sources, rows);
+            plain(null, offsets, rows);
+            boolean some = false;
+            for (int row = 0; row < rows; row++) {
+                some |= !records[row].headers().isEmpty();
+            }
+            integer(some ? 1 : 0);
+            for (int row = 0; some && row < rows; row++) {
+                headers(records[row].headers());
+            }
+            return done(rows);
+        }
+
+        /** A column, in the constant form if all of its values are equal. */
+        void plain(Schema schema, Object[] values, int rows) {
+            boolean constant = rows > 0;
+            for (int row = 1; constant && row < rows; row++) {
+                constant = same(values[0], values[row]);
+            }
+            if (constant) {
+                integer(CONSTANT);
+                tagged(values[0]);
+            } else {
+                column(schema, values, rows);
+            }
         }
 
         /** Each column after a flag: whether it differs from what came. */

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from connect.api.converter import RawHeaders
-from connect.data.batch import Batch, SinkBatch
-from connect.data.column import Column, column
+from connect.data.batch import Batch, SinkBatch, SourceBatch
+from connect.data.column import Column, Plain, column
 from connect.data.schema import INT32, INT64, OPTIONAL_BYTES, OPTIONAL_INT32, OPTIONAL_INT64, OPTIONAL_STRING, STRING
 from connect.data.values import Values
 from connect.java.crossing.block import Reader, Writer
@@ -49,6 +49,31 @@ def changed(batch: B, block: Any) -> B:
     if reader.integer():
         columns["headers"] = reader.headers()
     return kept.with_columns(**columns)
+
+
+class NumberedOffset(dict[str, Any]):
+    """A source offset that knows the number of its record in Java."""
+
+    __slots__ = ("number",)
+    number: int
+
+
+def polled(block: Any) -> SourceBatch:
+    """The records that a source task of Java returned. Their offsets are `NumberedOffset`s."""
+    reader = Reader(read(block))
+    first = reader.long()
+    topics, partitions, timestamps = (reader.plain(schema) for _, schema in _PLAIN)
+    keys, values = reader.values(), reader.values()
+    sources, offsets = reader.plain(None), reader.plain(None)
+    headers = reader.headers() if reader.integer() else None
+    numbered: list[Mapping[str, Any]] = []
+    for number, offset in enumerate(offsets, first):
+        numbered.append(made := NumberedOffset(offset or {}))
+        made.number = number
+    return SourceBatch(
+        topics, values, keys=keys, partitions=partitions, timestamps=timestamps, headers=headers,
+        source_partitions=Plain([source or {} for source in sources]), source_offsets=Plain(numbered),
+    )  # fmt: skip
 
 
 def of_data(topics: Column[str], data: Sequence[bytes | None], headers: Column[RawHeaders]) -> Any:

@@ -25,7 +25,7 @@ import pyarrow as pa
 
 from connect.data import logical
 from connect.data.arrow import arrow_type
-from connect.data.column import Column, NoArrowForm, Plain
+from connect.data.column import Column, Constant, NoArrowForm, Plain
 from connect.data.field_column import FieldColumn
 from connect.data.headers import NO_HEADERS, Header, Headers
 from connect.data.schema import Schema, Type
@@ -37,6 +37,8 @@ from connect.java.crossing.schemas import schema_of, text_of
 
 TYPED, TAGGED, FIELDS, CONSTANT = range(4)
 _NULL, _TRUE, _FALSE, _WHOLE, _REAL, _TEXT, _BYTES, _LIST, _MAP, _DECIMAL, _MOMENT = range(11)
+_NUMBERS: Final = frozenset({_WHOLE, _REAL})
+_BOOLEANS: Final = frozenset({_TRUE, _FALSE})
 _INT, _LONG, _DOUBLE = struct.Struct("<i"), struct.Struct("<q"), struct.Struct("<d")
 _DECIMAL_HEAD: Final = struct.Struct("<ii")
 _MS: Final = dt.timedelta(milliseconds=1)
@@ -157,6 +159,7 @@ class Writer:
     def _typed(self, schema: Schema, array: pa.Array) -> None:
         self.integer(TYPED)
         expected = arrow_type(schema)
+        assert expected is not None
         if array.type != expected:
             array = array.cast(expected)
         if array.offset:
@@ -245,8 +248,20 @@ class Reader:
         self._at += 4 * count
         return found
 
-    def plain(self, schema: Schema) -> Column[Any]:
-        """A column of values of one schema."""
+    def long(self) -> int:
+        """A number of 64 bits."""
+        found: int = _LONG.unpack_from(self._block, self._at)[0]
+        self._at += 8
+        return found
+
+    def plain(self, schema: Schema | None) -> Column[Any]:
+        """A column of values of one schema, or of values without one."""
+        if self._form() == CONSTANT:
+            self.integer()
+            return Constant(self.tagged(schema), self.rows)
+        if schema is None:
+            self.integer()
+            return Plain([self.tagged(None) for _ in range(self.rows)])
         return Plain(self.field(schema, self.rows).items)
 
     def values(self) -> Values:
@@ -285,12 +300,12 @@ class Reader:
         self._at = at + 1
         if tag == _TEXT:
             return self._bytes().decode(errors="replace")
-        if tag == _WHOLE or tag == _REAL:
+        if tag in _NUMBERS:
             self._at += 8
             return (_LONG if tag == _WHOLE else _DOUBLE).unpack_from(block, at + 1)[0]
         if tag == _NULL:
             return None
-        if tag == _TRUE or tag == _FALSE:
+        if tag in _BOOLEANS:
             return tag == _TRUE
         if tag == _MAP:
             return self._map(schema)
@@ -305,6 +320,11 @@ class Reader:
             return Decimal(f"{unscaled}E{-scale}")
         self._at += 8
         return _moment(schema, _LONG.unpack_from(block, at + 1)[0])
+
+    def _form(self) -> int:
+        """The form of the column that follows."""
+        form: int = _INT.unpack_from(self._block, self._at)[0]
+        return form
 
     def _map(self, schema: Schema | None) -> dict[Any, Any]:
         count = self.integer()
@@ -440,5 +460,3 @@ def _moment(schema: Schema | None, milliseconds: int) -> Any:
     if schema is not None and schema.name == logical.TIME_NAME:
         return logical.decode(logical.TIME, milliseconds)
     return logical.decode(logical.TIMESTAMP, milliseconds)
-
-

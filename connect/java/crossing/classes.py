@@ -1,9 +1,8 @@
-"""The class `Crossing` in the JVM of this process: compiled once by Janino, and kept in the cache as Java's class files."""
+"""The class `Crossing` in the JVM of this process: compiled once by Janino, and kept in the cache."""
 
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
 import tempfile
 from functools import cache
@@ -16,7 +15,6 @@ from connect.jvm.cache import cache_path
 from connect.jvm.jars import JarsUnavailable, resolve
 
 _SOURCE: Final = Path(__file__).with_name("Crossing.java")
-#: Class files of other versions of Java's runtime or of the compiler are others.
 _COMPILER: Final = "janino"
 
 
@@ -57,7 +55,7 @@ def _keep(classes: dict[str, bytes], folder: Path) -> Path:
         (made / f"{name}.class").write_bytes(code)
     if made != folder:
         try:
-            os.rename(made, folder)
+            made.rename(folder)
         except OSError:  # another process was faster
             shutil.rmtree(made)
     return folder

@@ -1,8 +1,8 @@
 """Java's transformations, predicates and converters in a chain of Python: a batch crosses once each way.
 
-They are configured, called and closed in the process of the task, on its thread, with the class loader of their plug-in.
-The JVM is the process's; Java's objects see records of Kafka Connect's own classes. Their errors become errors of this
-project (`jvm.as_error`), so that retries and tolerance hold as for a plug-in of Python.
+They are configured, called and closed in the process of the task, on its thread, with the class loader of their
+plug-in. Java's objects see records of Kafka Connect's own classes. Their errors become errors of this project
+(`jvm.as_error`), so that retries and tolerance hold as for a plug-in of Python.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class JavaConverter(_InTheChain, Converter):
         self._begin(lambda made: made.configure(jvm.to_map(config), is_key))
 
     def to_connect_data(self, topic: str, data: bytes | None, headers: Headers | None = None) -> SchemaAndValue:
-        raw = column([[(each.key, each.value) for each in headers or ()] or None])
+        raw: Column[RawHeaders] = column([[(each.key, each.value) for each in headers or ()] or None])
         found = self.to_connect_batch_with_headers(column([topic]), [data], raw)
         return SchemaAndValue(found.schemas[0], found.to_list()[0])
 

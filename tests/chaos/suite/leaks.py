@@ -7,7 +7,7 @@ import itertools
 import math
 import statistics
 import threading
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -16,21 +16,27 @@ import psutil
 
 from .checks import Problem
 
-#: Seconds between two samples; what a process takes to have loaded and cached what it needs; how long one has to have
-#: been seen after that before it is judged.
+#: Seconds between two samples; what a process takes to have loaded and cached what it needs, and a worker, whose clients
+#: meet one broker after another and whose pools of threads grow to their size; how long one has to have been seen after
+#: that before it is judged.
 EVERY_S: Final = 5.0
 WARM_S: Final = 90.0
+WORKER_WARM_S: Final = 300.0
 LONG_S: Final = 240.0
 
 
 class Sample(NamedTuple):
-    """One process at one moment, in seconds: its share of memory in bytes, and how many it has of the others."""
+    """One process at one moment, in seconds: its share of memory in bytes, and how many it has of the others.
+
+    `forked` is how many processes of tasks and connectors its worker has, itself left out.
+    """
 
     at: float
     pss: float
     threads: float
     descriptors: float
     children: float
+    forked: float
 
 
 class Slope(NamedTuple):
@@ -41,8 +47,11 @@ class Slope(NamedTuple):
 
     @property
     def certain(self) -> float:
-        """What it grows by for certain, a second; below zero where it may as well not grow."""
-        return self.slope - self.within
+        """What it grows by for certain, a second; below zero where it may as well not grow.
+
+        By the 99.9 % interval: a run has some hundred slopes, of which one in forty is beyond that of 95 % by chance.
+        """
+        return self.slope - self.within * 3.29 / 1.96
 
 
 class Limit(NamedTuple):
@@ -66,12 +75,12 @@ LIMITS: Final[dict[str, Limit]] = {
 }
 
 
-def measure(process: psutil.Process, at: float) -> Sample:
+def measure(process: psutil.Process, at: float, forked: int) -> Sample:
     """Raises psutil.NoSuchProcess or OSError when it has ended."""
     rollup = Path(f"/proc/{process.pid}/smaps_rollup").read_text(encoding="ascii")
     (pss,) = [int(line.split()[1]) for line in rollup.splitlines() if line.startswith("Pss:")]
     with process.oneshot():
-        return Sample(at, pss * 1024, process.num_threads(), process.num_fds(), len(process.children()))
+        return Sample(at, pss * 1024, process.num_threads(), process.num_fds(), len(process.children()), forked)
 
 
 def slope(times: Sequence[float], values: Sequence[float]) -> Slope:
@@ -91,16 +100,41 @@ def slope(times: Sequence[float], values: Sequence[float]) -> Slope:
     return Slope(line.slope, 2 * math.sqrt(total / (independent - 2) / spread))
 
 
+def growth(history: Sequence[Sample], what: str) -> Slope:
+    """The slope of one figure of a process, at an equal number of forked processes.
+
+    A worker has threads and descriptors for each of its tasks, and takes over those of others: what is explained by their
+    number does not count. Both times and figures are freed of it, which gives the slope of a regression on time and
+    number (Frisch and Waugh, Partial time regressions, Econometrica 1, 1933).
+    """
+    forked = [each.forked for each in history]
+    times = _freed([each.at for each in history], forked)
+    return slope(times, _freed([getattr(each, what) for each in history], forked))
+
+
+def _freed(values: Sequence[float], of: Sequence[float]) -> list[float]:
+    if len(set(of)) == 1:
+        return list(values)
+    explained = statistics.linear_regression(of, values).slope
+    return [value - explained * other for value, other in zip(values, of, strict=True)]
+
+
+def warmed(name: str, history: Sequence[Sample]) -> list[Sample]:
+    """The samples of a process that count."""
+    after = WORKER_WARM_S if name == f"{_worker(name)} {name.split()[-1]}" else WARM_S
+    return [each for each in history if each.at >= history[0].at + after]
+
+
 def leaks(samples: Mapping[str, Sequence[Sample]], limits: Mapping[str, Limit] = LIMITS) -> list[Problem]:
     """The processes that take ever more."""
     found = []
     for name, history in samples.items():
-        warm = [each for each in history if each.at >= history[0].at + WARM_S]
+        warm = warmed(name, history)
         if len(warm) < 10 or warm[-1].at - warm[0].at < LONG_S:
             continue
         times = [each.at for each in warm]
         for what, limit in limits.items():
-            line = slope(times, [getattr(each, what) for each in warm])
+            line = growth(warm, what)
             if line.certain * 3600 > limit.per_hour and line.slope * (times[-1] - times[0]) > limit.gained:
                 unit = " MiB" if what == "pss" else f" {what}"
                 per = (1 << 20) if what == "pss" else 1
@@ -141,6 +175,14 @@ class Sampler:
 
     def _run(self) -> None:
         while not self._enough.wait(EVERY_S):
-            for name, process in self._processes().items():
+            found = self._processes()
+            forked = Counter(_worker(name) for name in found if " forked " in name)
+            for name, process in found.items():
+                others = 0 if " forked " in name else forked[_worker(name)]
                 with contextlib.suppress(psutil.Error, OSError, ValueError):
-                    self.samples[name].append(measure(process, self._clock()))
+                    self.samples[name].append(measure(process, self._clock(), others))
+
+
+def _worker(name: str) -> str:
+    """ "worker 2" of "worker 2 forked (24901)"."""
+    return " ".join(name.split()[:2])

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 from tests.chaos.suite import checks
 from tests.chaos.suite.flows.flow import SinkFlow
-from tests.chaos.suite.leaks import WARM_S, Sample, slope
+from tests.chaos.suite import leaks
+from tests.chaos.suite.leaks import Sample
 from tests.chaos.suite.picture import picture
 from tests.chaos.suite.run import Run
 from tests.chaos.suite.world import World
@@ -92,10 +93,10 @@ def growth(samples: dict[str, list[Sample]]) -> list[list[Any]]:
     """The processes that grow most for certain, of those that were seen for long enough."""
     found = []
     for name, history in samples.items():
-        warm = [each for each in history if each.at >= history[0].at + WARM_S]
+        warm = leaks.warmed(name, history)
         if len(warm) < 20:
             continue
-        line = slope([each.at for each in warm], [each.pss for each in warm])
+        line = leaks.growth(warm, "pss")
         hour = 3600 / (1 << 20)
         more = [round(max(getattr(each, what) for each in warm)) for what in ("threads", "descriptors")]
         found.append([name, round(warm[-1].at - warm[0].at), round(warm[-1].pss / (1 << 20)), line, hour, *more])

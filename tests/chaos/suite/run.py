@@ -20,6 +20,8 @@ from tests.chaos.suite.world import World
 RECOVERY_S: Final = 240.0
 #: For all that is still under way to arrive in the end.
 DRAIN_S: Final = 300.0
+#: How long a process may take to end that nothing needs any more.
+SURPLUS_S: Final = 60.0
 #: So long may a flow stand still although records wait.
 STANDSTILL_S: Final = 240.0
 #: How often faults overlap, and how many at most do.
@@ -61,6 +63,7 @@ class Run:
             self._strike(self._draw())
             world.rest(self._chance.uniform(0, 3))
         self.sampler.finish()
+        self.problems += [Problem("leak", worker, words) for worker, words in self._world.surplus(SURPLUS_S).items()]
         watching.pop(0)()
         self._drain()
         for stop in watching:

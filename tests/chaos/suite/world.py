@@ -6,6 +6,7 @@ import contextlib
 import random
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
@@ -153,6 +154,24 @@ class World:
                 if not status["tasks"]:
                     return f"{name} has no task"
         return None
+
+    def surplus(self, within: float) -> dict[str, str]:
+        """The workers that still have more processes than connectors and tasks after so many seconds, in words."""
+        deadline = time.monotonic() + within
+        while True:
+            parts = Counter(
+                part["worker_id"]
+                for each in (self.request("GET", "/connectors?expand=status") or {}).values()
+                for part in (each["status"]["connector"], *each["status"]["tasks"])
+            )
+            found = {
+                str(worker): f"{len(forked)} processes for {parts[worker.id]} connectors and tasks"
+                for worker in self.pool.up
+                if len(forked := worker.forked()) > parts[worker.id]
+            }
+            if not found or time.monotonic() > deadline:
+                return found
+            time.sleep(1)
 
     def await_running(self, within: float) -> None:
         """Wait until all runs.

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any, NoReturn
@@ -15,11 +13,11 @@ import pytest
 from confluent_kafka import Producer
 
 from connect.cli import main
-from connect.jvm.jars import JarsUnavailable, resolve
+from connect.jvm.jars import JarsUnavailable
 from connect.kafka.broker.embedded import Broker
 from tests.conformance.jdbc.debezium_connector import plug_in
 from tests.integration.distributed.committed import Committed
-from tests.integration.distributed.pool import TURNS, Pool, a_pool
+from tests.integration.distributed.pool import TURNS, Pool
 from tests.support.waiting import until
 from tests.support.worker_process import WorkerProcess, our_command
 
@@ -31,39 +29,6 @@ SOURCE = "org.apache.kafka.connect.file.FileStreamSourceConnector"
 SINK = "org.apache.kafka.connect.file.FileStreamSinkConnector"
 #: A JVM starts within seconds, and on a busy machine within a minute.
 PATIENCE_S = 180.0
-#: A connector and a transformation of a user's own.
-UNRULY = Path(__file__).with_name("plugins") / "UnrulySource.java"
-
-
-@pytest.fixture(scope="session")
-def jars(tmp_path_factory: pytest.TempPathFactory, cannot_have: Callable[[str, object], NoReturn]) -> Path:
-    """A folder of plugin.path with Kafka Connect's file connectors."""
-    folder = tmp_path_factory.mktemp("java-plugins")
-    try:
-        (jar,) = [path for path in resolve("kafka-connect") if path.name.startswith("connect-file-")]
-    except JarsUnavailable as error:
-        cannot_have("Kafka Connect", error)
-    (folder / "file").mkdir()
-    shutil.copy(jar, folder / "file")
-    return folder
-
-
-@pytest.fixture(scope="session")
-def unruly(jars: Path, java_program: Callable[..., Any]) -> Path:
-    """The same folder, with `UNRULY` in a jar."""
-    classes = java_program(UNRULY, jars=["kafka-connect"]).classes
-    with zipfile.ZipFile(jars / "unruly.jar", "w") as archive:
-        for file in sorted(classes.rglob("*.class")):
-            archive.write(file, file.relative_to(classes))
-    return jars
-
-
-@pytest.fixture
-def pool(broker: Broker, tmp_path: Path, jars: Path) -> Iterator[Pool]:
-    with a_pool(broker.bootstrap_servers, tmp_path) as made:
-        made.settings["plugin.path"] = str(jars)
-        made.settings["java.spare.processes"] = "0"  # a JVM in this file has tasks, or is a host
-        yield made
 
 
 @pytest.mark.promise("P1")
@@ -362,28 +327,25 @@ def _states(worker: Any) -> list[str]:
     return [state for part, (state, _) in worker.states("unruly").items() if part != "connector"]
 
 
-def test_java_s_transformations_run_with_java_s_connectors_and_with_no_other(
+def test_the_engine_java_runs_java_s_classes_alone(
     pool: Pool, tmp_path: Path, unruly: Path, new_topic: Callable[..., str], read: Callable[..., list[Any]]
 ) -> None:
     topic, there = new_topic(), tmp_path / "in.txt"
     there.write_text("a line\n")
     (worker,) = pool.start()
-    shouting = {"transforms": "loud", "transforms.loud.type": "x.UnrulySource$Shout"}
-    config = {"connector.class": SOURCE, "file": str(there), "topic": topic, **shouting}
-    refused = worker.ask("POST", "/connectors", {"name": "python", "config": config})
-    assert refused.status == 400
-    assert "is a class of Java, and the connector runs in Python" in refused.body["message"]
-    worker.create("java", {**config, "connector.language": "java"})
+    config = {"connector.class": SOURCE, "file": str(there), "topic": topic, "connector.language": "java"}
+    loud = {"transforms": "loud", "transforms.loud.type": "x.UnrulySource$Shout"}
+    worker.create("java", {**config, **loud})
     (record,) = read(pool.bootstrap, topic, 1)
     assert record.value() == b"A LINE"
 
-    ours = {"transforms": "one", "transforms.one.type": "Deduplicate", "connector.language": "java"}
+    ours = {"transforms": "one", "transforms.one.type": "Deduplicate"}
     refused = worker.ask("POST", "/connectors", {"name": "mixed", "config": {**config, **ours}})
     assert refused.status == 400
-    assert "is a class of Python, and the connector runs in Java" in refused.body["message"]
+    assert '"Deduplicate" is a class of Python, which "engine": "java" does not run' in refused.body["message"]
+    assert 'Write "engine": "worker"' in refused.body["message"]
 
 
-@pytest.mark.promise("P1")
 def test_debezium_s_jdbc_sink_runs_unchanged(
     pool: Pool,
     jars: Path,

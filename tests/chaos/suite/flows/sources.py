@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
+from tests.chaos.suite.checks import Place
 from tests.chaos.suite.feed import number_of
 from tests.chaos.suite.targets import at
 
@@ -124,7 +125,11 @@ class Capture(Rows):
 
 
 class S3Source(SourceFlow):
-    """Objects of some lines each, in the order of their names."""
+    """Objects of some lines each.
+
+    Within an object lines have their order. Of two objects that are put while the bucket is being listed, the listing
+    may show the second one alone: the first is read after it.
+    """
 
     name = "s3-source"
 
@@ -146,6 +151,9 @@ class S3Source(SourceFlow):
     def give(self, numbers: range) -> None:
         lines = b"".join(json.dumps({"n": number}).encode() + b"\n" for number in numbers)
         self.bucket.put(f"{numbers[0]:09d}.jsonl", lines)
+
+    def places(self) -> Mapping[int, Place]:
+        return {number: divmod(number, self.piece) for number in self.written()}
 
     def number(self, value: bytes) -> int:
         return int(json.loads(value)["n"])

@@ -1,0 +1,265 @@
+"""Java's tasks in a loop of Python: polled and put a batch at a time, between converters and transformations of Python.
+
+With `engine=worker` a Java connector keeps its own code, and the rest of the path is this project's: its chain, error
+handling, transactions, metrics and commits. The contexts that Java's tasks receive lead to those of Python's.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Final, TypeVar
+
+from connect.api import RecordMetadata, SinkTask, SourceTask
+from connect.api.sink import Offsets
+from connect.data.batch import SinkBatch, SourceBatch
+from connect.data.record import SinkRecord, SourceRecord, TopicPartition
+from connect.java import jvm
+from connect.java.crossing.classes import crossing
+from connect.java.stand_in import loaders
+
+T = TypeVar("T")
+_API: Final = "org.apache.kafka.connect."
+
+
+class _JavaTask:
+    """Java's task behind a task.
+
+    Attributes:
+        java_class: the task's class.
+        connector: the full name of its connector's class, whose class loader it has.
+        folder: of its plug-in.
+    """
+
+    java_class: ClassVar[Any]
+    connector: ClassVar[str]
+    folder: ClassVar[str | None]
+    context: Any
+
+    def _begin(self, config: Mapping[str, str], context: Any) -> None:
+        jvm.attach()
+        self._crossing = crossing()
+        plugins = loaders(self.folder).plugins
+        self._task = self._call("<init>", lambda: plugins.newTask(self.java_class))
+        self._call("initialize", lambda: self._task.initialize(context))
+        self._call("start", lambda: self._task.start(jvm.to_map(config)))
+
+    def stop(self) -> None:
+        """See `SourceTask` and `SinkTask`."""
+        self._call("stop", self._task.stop)
+
+    def _call(self, name: str, call: Callable[[], T]) -> T:
+        with loaders(self.folder).of(self.connector):
+            return jvm.translated(call, f"{self.java_class.getName()}.{name}")
+
+
+class JavaSourceTask(_JavaTask, SourceTask):
+    """A source task of Java. See `SourceTask`."""
+
+    acknowledges_records = True
+
+    def start(self, config: Mapping[str, str]) -> None:
+        self._boundaries: list[tuple[str, Any]] = []
+        self._acknowledged: list[tuple[int, RecordMetadata | None]] = []
+        self._begin(config, self._java_context())
+        self._source = self._crossing.Source(self._task)
+        self._tells = bool(self._source.tells())
+
+    def poll(self) -> SourceBatch | None:
+        from connect.java.crossing.batches import polled
+
+        self._tell()
+        block = self._call("poll", self._source.poll)
+        batch = None if block is None else polled(block)
+        self._end_transactions(batch)
+        return batch
+
+    def acknowledged_rows(self, batch: SourceBatch) -> Sequence[int] | None:
+        return None if self._tells else ()
+
+    def commit_record(self, record: SourceRecord, metadata: RecordMetadata | None) -> None:
+        number: int = record.source_offset.number  # type: ignore[attr-defined]  # a NumberedOffset
+        self._acknowledged.append((number, metadata))
+
+    def commit(self) -> None:
+        self._tell()
+        self._call("commit", self._task.commit)
+
+    def stop(self) -> None:
+        self._tell()
+        super().stop()
+
+    def _tell(self) -> None:
+        """Java's task hears of the records that were written, in one call."""
+        told, self._acknowledged = self._acknowledged, []
+        if not told:
+            return
+        topics = {each.topic: index for index, each in enumerate({m.topic: m for _, m in told if m}.values())}
+        numbers = [number for number, _ in told]
+        of_topic = [0 if each is None else topics[each.topic] for _, each in told]
+        partitions = [0 if each is None else each.partition for _, each in told]
+        offsets = [-1 if each is None else each.offset for _, each in told]
+        self._call("commitRecord", lambda: self._source.written(numbers, list(topics), of_topic, partitions, offsets))
+
+    def _end_transactions(self, batch: SourceBatch | None) -> None:
+        """What the task asked of its transaction while it polled."""
+        asked, self._boundaries = self._boundaries, []
+        for name, record in asked:
+            end = getattr(self.context.transaction, name)
+            if record is None or batch is None:
+                end()
+            else:
+                end(batch.records()[int(self._source.row(record))])
+
+    def _java_context(self) -> Any:
+        def offset(partition: Any) -> Any:
+            found = self.context.offset(jvm.from_java(partition))
+            return None if found is None else jvm.to_map(dict(found))
+
+        def offsets(partitions: Any) -> Any:
+            wanted = list(partitions)
+            made = jvm.java("java.util.HashMap")()
+            for partition, found in zip(
+                wanted, self.context.offsets([jvm.from_java(each) for each in wanted]), strict=True
+            ):
+                if found is not None:
+                    made.put(partition, jvm.to_map(dict(found)))
+            return made
+
+        reader = jvm.proxy(f"{_API}storage.OffsetStorageReader", {"offset": offset, "offsets": offsets})
+        transaction = None
+        if self.context.transaction is not None:
+            asks = self._boundaries_asked
+            transaction = jvm.proxy(
+                f"{_API}source.TransactionContext",
+                {"commitTransaction": asks("commit"), "abortTransaction": asks("abort")},
+            )
+        return jvm.proxy(
+            f"{_API}source.SourceTaskContext",
+            {
+                "configs": lambda: jvm.to_map(self.context.configs),
+                "offsetStorageReader": lambda: reader,
+                "transactionContext": lambda: transaction,
+                "pluginMetrics": lambda: None,
+            },
+        )
+
+    def _boundaries_asked(self, name: str) -> Callable[..., None]:
+        def ask(record: Any = None) -> None:
+            self._boundaries.append((name, record))
+
+        return ask
+
+
+class JavaSinkTask(_JavaTask, SinkTask):
+    """A sink task of Java. See `SinkTask`."""
+
+    def start(self, config: Mapping[str, str]) -> None:
+        self._thread = threading.get_ident()
+        self._put: list[SinkBatch] = []  # since offsets were committed, if records of it can be reported
+        self._reported: list[tuple[Any, Any, Any]] = []
+        self._begin(config, self._java_context())
+
+    def open(self, partitions: Sequence[TopicPartition]) -> Offsets | None:
+        self._call("open", lambda: self._task.open(_to_java(partitions)))
+        return None
+
+    def put(self, batch: SinkBatch) -> None:
+        from connect.java.crossing.batches import of_records
+
+        if len(batch) and self.context.errant_records is not None:
+            self._put.append(batch)
+        block = of_records(batch)
+        self._call("put", lambda: self._crossing.put(self._task, block))
+        self._report()
+
+    def pre_commit(self, offsets: Offsets) -> Offsets:
+        metadata = jvm.java("org.apache.kafka.clients.consumer.OffsetAndMetadata")
+        asked = jvm.java("java.util.HashMap")()
+        for partition, offset in offsets.items():
+            asked.put(_partition(partition), metadata(offset))
+        self._report()
+        found = self._call("preCommit", lambda: self._task.preCommit(asked))
+        self._report()
+        if found is None:
+            return {}
+        durable = {_from_java(each.getKey()): int(each.getValue().offset()) for each in found.entrySet()}
+        if all(durable.get(partition, -1) >= offset for partition, offset in offsets.items()):
+            self._put = []
+        return {partition: offset for partition, offset in durable.items() if partition in offsets}
+
+    def close(self, partitions: Sequence[TopicPartition]) -> None:
+        self._call("close", lambda: self._task.close(_to_java(partitions)))
+
+    # What Java's task asks for.
+
+    def _java_context(self) -> Any:
+        context = self.context
+
+        def offset(one: Any, place: Any = None) -> None:
+            if place is None:
+                context.rewind({_from_java(each.getKey()): int(each.getValue()) for each in one.entrySet()})
+            else:
+                context.rewind({_from_java(one): int(place)})
+
+        reporter = jvm.proxy(f"{_API}sink.ErrantRecordReporter", {"report": self._asked_to_report})
+        accepts = context.errant_records is not None
+        return jvm.proxy(
+            f"{_API}sink.SinkTaskContext",
+            {
+                "configs": lambda: jvm.to_map(context.configs),
+                "offset": offset,
+                "timeout": lambda milliseconds: context.timeout(int(milliseconds)),
+                "assignment": lambda: jvm.java("java.util.HashSet")(_to_java(context.assignment)),
+                "pause": lambda partitions: context.pause(*map(_from_java, partitions)),
+                "resume": lambda partitions: context.resume(*map(_from_java, partitions)),
+                "requestCommit": context.request_commit,
+                "errantRecordReporter": lambda: reporter if accepts else None,
+                "pluginMetrics": lambda: None,
+            },
+        )
+
+    def _asked_to_report(self, record: Any, error: Any) -> Any:
+        """A record is reported, perhaps by a thread of the connector's: the task's own thread does the rest."""
+        done = jvm.java("java.util.concurrent.CompletableFuture")()
+        self._reported.append((record, error, done))
+        if threading.get_ident() == self._thread:
+            self._report()
+        return done
+
+    def _report(self) -> None:
+        while self._reported:
+            record, error, done = self._reported.pop(0)
+            failure = jvm.as_error(error, f"{self.java_class.getName()} cannot write the record")
+            try:
+                self.context.errant_records.report(self._record(record), failure)
+            except Exception as refused:
+                done.completeExceptionally(jvm.java(f"{_API}errors.ConnectException")(str(refused)))
+                raise
+            done.complete(None)
+
+    def _record(self, record: Any) -> SinkRecord:
+        """The record of Python's that Java's was made of."""
+        origin = str(record.originalTopic()), int(record.originalKafkaPartition())
+        offset = int(record.originalKafkaOffset())
+        for batch in reversed(self._put):
+            rows = zip(batch.original_topics, batch.original_partitions, batch.offsets, strict=True)
+            for row, (topic, partition, at) in enumerate(rows):
+                if at == offset and (topic, partition) == origin:
+                    return batch.records()[row]
+        raise LookupError(f"{origin[0]}-{origin[1]} at offset {offset} is no record that was put and not committed.")
+
+
+def _partition(partition: TopicPartition) -> Any:
+    return jvm.java("org.apache.kafka.common.TopicPartition")(partition.topic, partition.partition)
+
+
+def _to_java(partitions: Sequence[TopicPartition] | frozenset[TopicPartition]) -> Any:
+    made = jvm.java("java.util.ArrayList")()
+    for partition in partitions:
+        made.add(_partition(partition))
+    return made
+
+
+def _from_java(partition: Any) -> TopicPartition:
+    return TopicPartition(str(partition.topic()), int(partition.partition()))

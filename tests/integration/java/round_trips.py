@@ -1,0 +1,198 @@
+"""Batches of drawn schemas and values cross into a JVM and back: `python -m tests.integration.java.round_trips`.
+
+Three ways, for each seed: Java's own JsonConverter in our chain writes the bytes that ours writes, and reads them as
+ours does; and Java's InsertField returns each record as it was, with one field more. Prints what differs, and exits
+with 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime as dt
+import random
+import struct
+import sys
+from decimal import Decimal
+from typing import Any
+
+from connect.converters.json_converter import JsonConverter
+from connect.data import logical
+from connect.data.batch import SinkBatch, SourceBatch
+from connect.data.column import column
+from connect.data.headers import Header, Headers
+from connect.data.record import SinkRecord, SourceRecord
+from connect.data.schema import INT32, STRING, Schema, Type
+from connect.java.plugins import stand_in
+
+_PLAIN = [
+    Type.INT8, Type.INT16, Type.INT32, Type.INT64, Type.FLOAT32, Type.FLOAT64, Type.BOOLEAN, Type.STRING, Type.BYTES,
+]  # fmt: skip
+_BITS = {Type.INT8: 8, Type.INT16: 16, Type.INT32: 32, Type.INT64: 64}
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_TEXTS = ["", "plain", "Straße", "日本", 'a "quote"', "tab\t", "🎈"]
+
+
+def drawn_schema(chance: random.Random, depth: int = 0) -> Schema:
+    """A schema; of a struct at depth 0."""
+    optional = chance.random() < 0.4
+    kind = chance.random() if depth else 1.0
+    if kind < 0.5 or depth > 3:
+        return Schema(chance.choice(_PLAIN), optional=optional)
+    if kind < 0.7:
+        chosen = chance.choice([logical.DATE, logical.TIME, logical.TIMESTAMP, logical.decimal(chance.randrange(5))])
+        return chosen.replace(optional=optional)
+    if kind < 0.8:
+        return Schema.array(drawn_schema(chance, depth + 1), optional=optional)
+    if kind < 0.87:
+        return Schema.map(STRING, drawn_schema(chance, depth + 1), optional=optional)
+    fields = {f"f{number}": drawn_schema(chance, depth + 1) for number in range(chance.randrange(1, 6))}
+    return Schema.struct(fields, optional=optional and depth > 0, name=chance.choice([None, "x.Named"]), version=2)
+
+
+def drawn_value(chance: random.Random, schema: Schema) -> Any:
+    """A value of a schema."""
+    if schema.optional and chance.random() < 0.3:
+        return None
+    match schema.name:
+        case logical.DATE_NAME:
+            return dt.date(1900, 1, 1) + dt.timedelta(days=chance.randrange(80_000))
+        case logical.TIME_NAME:
+            return (_EPOCH + dt.timedelta(milliseconds=chance.randrange(86_400_000))).time()
+        case logical.TIMESTAMP_NAME:
+            return _EPOCH + dt.timedelta(milliseconds=chance.randrange(-(10**12), 2 * 10**12))
+        case logical.DECIMAL_NAME:
+            digits = chance.choice([1, 9, 20, 38, 45])
+            return Decimal(f"{chance.randrange(-(10**digits) + 1, 10**digits)}E-{logical.scale_of(schema)}")
+    if schema.type in _BITS:
+        most = 1 << _BITS[schema.type] - 1
+        return chance.choice([0, 1, -1, most - 1, -most, chance.randrange(-most, most)])
+    match schema.type:
+        case Type.FLOAT32:
+            return struct.unpack("f", struct.pack("f", chance.uniform(-1e6, 1e6)))[0]
+        case Type.FLOAT64:
+            return chance.choice([0.0, -0.0, 1e300, chance.uniform(-1, 1)])
+        case Type.BOOLEAN:
+            return chance.random() < 0.5
+        case Type.STRING:
+            return chance.choice(_TEXTS) * chance.randrange(3)
+        case Type.BYTES:
+            return chance.randbytes(chance.randrange(9))
+        case Type.ARRAY:
+            assert schema.value_schema is not None
+            return [drawn_value(chance, schema.value_schema) for _ in range(chance.randrange(4))]
+        case Type.MAP:
+            assert schema.value_schema is not None
+            return {f"k{number}": drawn_value(chance, schema.value_schema) for number in range(chance.randrange(3))}
+    return {field.name: drawn_value(chance, field.schema) for field in schema.fields}
+
+
+def drawn_json(chance: random.Random, depth: int = 0) -> Any:
+    """A value without a schema; a map at depth 0."""
+    kind = chance.randrange(8 if depth < 3 else 6) if depth else 7
+    match kind:
+        case 0:
+            return None
+        case 1:
+            return chance.random() < 0.5
+        case 2:
+            return chance.randrange(-(1 << 63), 1 << 63)
+        case 3:
+            return chance.uniform(-1e9, 1e9)
+        case 4 | 5:
+            return chance.choice(_TEXTS)
+        case 6:
+            return [drawn_json(chance, depth + 1) for _ in range(chance.randrange(3))]
+    return {f"m{number}": drawn_json(chance, depth + 1) for number in range(chance.randrange(4))}
+
+
+def _records(chance: random.Random, *, sink: bool) -> list[Any]:
+    schemas = [drawn_schema(chance) for _ in range(chance.choice([1, 1, 3]))]
+    made = []
+    for number in range(chance.randrange(1, 40)):
+        schema = chance.choice([*schemas, None]) if chance.random() < 0.3 else schemas[0]
+        value = drawn_json(chance) if schema is None else drawn_value(chance, schema)
+        if chance.random() < 0.1:
+            schema, value = chance.choice([(None, None), (schema and schema.as_optional(), None)])
+        headers = Headers([Header("h", chance.randrange(9), INT32)] if chance.random() < 0.3 else [])
+        common: dict[str, Any] = {
+            "topic": chance.choice(["one", "two"]), "partition": chance.randrange(2), "key": f"k{number}",
+            "key_schema": STRING, "value": value, "value_schema": schema, "headers": headers,
+            "timestamp": chance.choice([None, number]),
+        }  # fmt: skip
+        if sink:
+            made.append(SinkRecord(offset=number, **common))
+        else:
+            made.append(SourceRecord(source_partition={"p": 1}, source_offset={"o": number}, **common))
+    return made
+
+
+def _insert(chance: random.Random) -> None:
+    sink = chance.random() < 0.5
+    records = _records(chance, sink=sink)
+    kind = stand_in("transformation", "org.apache.kafka.connect.transforms.InsertField$Value", None)
+    made = kind()
+    made.configure(made.settings.parse({"static.field": "added", "static.value": "it"}))
+    batch: Any = SinkBatch.of(records) if sink else SourceBatch.of(records)
+    results = made.apply_batch(batch).records()
+    made.close()
+    assert len(results) == len(records)
+    for before, after in zip(records, results, strict=True):
+        value = None if before.value is None else {**before.value, "added": "it"}
+        _same(value, after.value, before)
+        for name in ("topic", "partition", "key", "key_schema", "timestamp", "headers"):
+            _same(getattr(before, name), getattr(after, name), before)
+        if before.value is None:
+            _same(before.value_schema, after.value_schema, before)
+        elif before.value_schema is None:
+            assert after.value_schema is None
+        else:
+            fields = {field.name: field.schema for field in after.value_schema.fields}
+            del fields["added"]
+            _same({field.name: field.schema for field in before.value_schema.fields}, fields, before)
+
+
+def _convert(chance: random.Random) -> None:
+    records = _records(chance, sink=True)
+    batch = SinkBatch.of(records)
+    config = {"schemas.enable": "true", "converter.type": "value", "schemas.cache.size": "0"}
+    ours = JsonConverter()
+    java = stand_in("converter", "org.apache.kafka.connect.json.JsonConverter", None)()
+    for each in (ours, java):
+        each.configure(config, is_key=False)
+    nothing = column([None] * len(records))
+    written, _ = ours.from_connect_batch_with_headers(batch.topics, batch.values, nothing)
+    by_java, _ = java.from_connect_batch_with_headers(batch.topics, batch.values, nothing)
+    for record, one, other in zip(records, written, by_java, strict=True):
+        _same(one, other, record)
+    read = ours.to_connect_batch_with_headers(batch.topics, written, nothing)
+    read_by_java = java.to_connect_batch_with_headers(batch.topics, written, nothing)
+    for record, *values in zip(records, read, read_by_java, read.schemas, read_by_java.schemas, strict=True):
+        _same(values[0], values[1], record)
+        _same(values[2], values[3], record)
+    java.close()
+
+
+def _same(wanted: Any, found: Any, record: Any) -> None:
+    if repr(wanted) != repr(found) and wanted != found:
+        raise AssertionError(f"{record}\nwanted {wanted!r}\nfound  {found!r}")
+
+
+def main() -> int:
+    """Returns the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m tests.integration.java.round_trips", description=__doc__)
+    parser.add_argument("--seeds", type=int, default=20, help="how many")
+    parser.add_argument("--first", type=int, default=1, help="the first of them")
+    asked = parser.parse_args()
+    for seed in range(asked.first, asked.first + asked.seeds):
+        for way in (_insert, _convert):
+            try:
+                way(random.Random(seed))
+            except Exception as error:
+                sys.stdout.write(f"seed {seed}, {way.__name__}: {type(error).__name__}: {error}\n")
+                raise
+    sys.stdout.write(f"{asked.seeds} seeds\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
