@@ -6,13 +6,10 @@ https://jpype.readthedocs.io/ A process has one JVM, from its first use to its e
 from __future__ import annotations
 
 import contextvars
-import hashlib
 import logging
 import os
-import shutil
-import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
@@ -21,7 +18,7 @@ from typing import Any, ClassVar, Final, TypeVar
 
 from connect.errors import ConfigError, ConnectError, DataError, RetriableError
 from connect.java import loggers
-from connect.jvm.cache import cache_path
+from connect.java.plugin_path import discovery, plugin_path
 from connect.jvm.jars import JarsUnavailable, resolve
 from connect.jvm.java import JavaNotFound, find_java, home_of
 
@@ -33,7 +30,6 @@ OPTIONS: Final = (
     *("-XX:+ExitOnOutOfMemoryError", "-Xshare:auto", "-Xrs"),
 )
 _API: Final = "org.apache.kafka.connect."
-_MANIFESTS: Final = "META-INF/services/org.apache.kafka.connect."
 #: Loggers whose INFO is a list of all plug-ins or of all settings.
 _TALKATIVE: Final = (
     "org.apache.kafka.connect.runtime.isolation",
@@ -233,7 +229,7 @@ class PluginLoaders:
 
     def __init__(self, folders: Iterable[str]) -> None:
         places = [Path(folder).absolute() for folder in dict.fromkeys(folders)]
-        self.properties = {"plugin.path": str(_alone(places)), "plugin.discovery": _discovery(places)}
+        self.properties = {"plugin.path": str(plugin_path(places)), "plugin.discovery": discovery(places)}
         self.plugins = connect("runtime.isolation.Plugins")(to_map(self.properties))
 
     @contextmanager
@@ -246,49 +242,6 @@ class PluginLoaders:
             yield
         finally:
             thread.setContextClassLoader(before)
-
-
-def _alone(places: Sequence[Path]) -> Path:
-    """A folder with links to these and nothing else, for Kafka Connect scans all that lies beside a plug-in.
-
-    It is made once in the cache, and stays: a process that is killed leaves nothing of its own. Without a cache that
-    can be written to, it is one for this process.
-    """
-    folder = cache_path("java-plugins") / hashlib.sha256("\n".join(map(str, places)).encode()).hexdigest()[:16]
-    if folder.exists():
-        return folder
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        made = Path(tempfile.mkdtemp(dir=folder.parent))
-    except OSError:
-        folder = made = Path(tempfile.mkdtemp(prefix="connect-java-"))
-    for number, place in enumerate(places):
-        (made / f"{number}-{place.name}").symlink_to(place)
-    if made != folder:
-        try:
-            made.rename(folder)
-        except OSError:  # another process was faster
-            shutil.rmtree(made)
-    return folder
-
-
-def _discovery(places: Iterable[Path]) -> str:
-    """Without manifests classes have to be loaded to find plug-ins, which takes longer."""
-    import zipfile
-
-    from connect.plugins.jars import jars_of
-
-    def has_manifests(place: Path) -> bool:
-        for jar in jars_of(place):
-            try:
-                with zipfile.ZipFile(jar) as archive:
-                    if any(name.startswith(_MANIFESTS) for name in archive.namelist()):
-                        return True
-            except (OSError, zipfile.BadZipFile):
-                continue
-        return False
-
-    return "service_load" if all(map(has_manifests, places)) else "only_scan"
 
 
 def translated(call: Callable[[], T], what: str, *, plain: bool = False) -> T:

@@ -30,7 +30,8 @@ _BASES: Final[Mapping[str, PluginKind]] = {
     f"{_API}connector.policy.ConnectorClientConfigOverridePolicy": PluginKind.OVERRIDE_POLICY,
     "org.apache.kafka.common.config.provider.ConfigProvider": PluginKind.CONFIG_PROVIDER,
 }
-_SERVICES: Final = "META-INF/services/"
+#: The folder of a jar that has its manifests, a file for each interface.
+SERVICES: Final = "META-INF/services/"
 _MOST_CLASSES: Final = 200_000
 _VERSION: Final = re.compile(rb"^(?:Implementation-Version|Bundle-Version): *(\S+)", re.MULTILINE)
 
@@ -46,7 +47,7 @@ def java_folders(path: Path) -> list[Path]:
 
 def java_plugins(folder: Path) -> list[PluginRef]:
     """The plug-ins of one folder or jar. Unreadable parts are left out."""
-    return list(_found(folder, _stamp(folder)))
+    return list(_found(folder, stamp_of(folder)))
 
 
 def jars_of(folder: Path) -> list[Path]:
@@ -57,13 +58,18 @@ def jars_of(folder: Path) -> list[Path]:
     return found or [folder]
 
 
+def interface_of(kind: PluginKind) -> str:
+    """What the plug-ins of a kind extend or implement, by its full name."""
+    return next(name for name, each in _BASES.items() if each is kind)
+
+
 def _holds_java(folder: Path) -> bool:
     return any(
         True for pattern in ("*.jar", "*/*.jar", "*.class", "*/*.class", "*/*/*.class") for _ in folder.glob(pattern)
     )
 
 
-def _stamp(folder: Path) -> tuple[tuple[str, int, int], ...]:
+def stamp_of(folder: Path) -> tuple[tuple[str, int, int], ...]:
     """A value that changes when the plug-in does."""
     stamps = []
     for each in jars_of(folder):
@@ -82,8 +88,8 @@ def _found(folder: Path, stamp: tuple[tuple[str, int, int], ...]) -> tuple[Plugi
 
 def _by_manifest(folder: Path, jars: list[Path]) -> Iterator[PluginRef]:
     for jar in jars:
-        for name, data in _entries(jar, lambda name: name.startswith(_SERVICES)):
-            kind = _BASES.get(name.removeprefix(_SERVICES))
+        for name, data in _entries(jar, lambda name: name.startswith(SERVICES)):
+            kind = _BASES.get(name.removeprefix(SERVICES))
             if kind is None:
                 continue
             for line in data.decode("utf-8", "replace").splitlines():

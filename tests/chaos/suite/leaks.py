@@ -16,9 +16,9 @@ import psutil
 
 from .checks import Problem
 
-#: Seconds between two samples; what a process takes to have loaded and cached what it needs, and a worker, whose clients
-#: meet one broker after another and whose pools of threads grow to their size; how long one has to have been seen after
-#: that before it is judged.
+#: Seconds between two samples; what a process takes to have loaded and cached what it needs; and a worker, whose
+#: clients meet one broker after another, and whose pools of threads grow to their size; how long one has to have been
+#: seen after that before it is judged.
 EVERY_S: Final = 5.0
 WARM_S: Final = 90.0
 WORKER_WARM_S: Final = 300.0
@@ -103,7 +103,7 @@ def slope(times: Sequence[float], values: Sequence[float]) -> Slope:
 def growth(history: Sequence[Sample], what: str) -> Slope:
     """The slope of one figure of a process, at an equal number of forked processes.
 
-    A worker has threads and descriptors for each of its tasks, and takes over those of others: what is explained by their
+    A worker has threads and descriptors for each task, and takes over tasks of others: what is explained by their
     number does not count. Both times and figures are freed of it, which gives the slope of a regression on time and
     number (Frisch and Waugh, Partial time regressions, Econometrica 1, 1933).
     """
@@ -121,7 +121,7 @@ def _freed(values: Sequence[float], of: Sequence[float]) -> list[float]:
 
 def warmed(name: str, history: Sequence[Sample]) -> list[Sample]:
     """The samples of a process that count."""
-    after = WORKER_WARM_S if name == f"{_worker(name)} {name.split()[-1]}" else WARM_S
+    after = WORKER_WARM_S if name == f"{_worker(name)} {name.rsplit(maxsplit=1)[-1]}" else WARM_S
     return [each for each in history if each.at >= history[0].at + after]
 
 

@@ -8,9 +8,8 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.chaos.suite import checks
+from tests.chaos.suite import checks, leaks
 from tests.chaos.suite.flows.flow import SinkFlow
-from tests.chaos.suite import leaks
 from tests.chaos.suite.leaks import Sample
 from tests.chaos.suite.picture import picture
 from tests.chaos.suite.run import Run

@@ -1,4 +1,4 @@
-"""Plug-ins of Java between a connector's of Python, and Java's connectors between plug-ins of Python's: `engine=worker`."""
+"""Plug-ins of Java in the chain of a Python connector, and of Python in that of a Java connector: `engine=worker`."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_a_python_source_has_transformations_and_converters_of_java(
     wrong = {**config, "transforms.number.type": "x.Chain$Numbered"}
     refused = worker.ask("POST", "/connectors", {"name": "wrong", "config": wrong})
     assert refused.status == 400
-    assert 'Missing required configuration "before"' in refused.body["message"]
+    assert "Invalid configuration transforms.number.before" in refused.body["message"]
 
 
 def test_a_python_sink_has_transformations_and_converters_of_java(

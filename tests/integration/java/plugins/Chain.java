@@ -107,7 +107,7 @@ public class Chain {
             List<SourceRecord> found = new ArrayList<>();
             for (int i = 0; i < 10 && next < count; i++, next++) {
                 Struct value = new Struct(SCHEMA).put("n", next).put("text", next % 3 == 0 ? null : "line " + next)
-                    .put("at", new Date(1700000000000L + next)).put("tags", Map.of("x", (int) next));
+                    .put("at", new java.util.Date(1700000000000L + next)).put("tags", Map.of("x", (int) next));
                 SourceRecord record = new SourceRecord(Map.of("of", "lines"), Map.of("n", next), topic, 0,
                     Schema.STRING_SCHEMA, "k" + next, SCHEMA, value, 1600000000000L + next);
                 record.headers().addLong("n", next);

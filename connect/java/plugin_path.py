@@ -1,0 +1,85 @@
+"""The folder that Kafka Connect's class loaders are given as `plugin.path`: some plug-ins and nothing else.
+
+For a plug-in without manifests (KIP-898) Kafka Connect looks into every class of every jar, its own as well: eleven
+seconds of CPU in each JVM. What the plug-in has is known here (`connect.plugins.jars`), so a jar with manifests is laid
+beside its jars.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import tempfile
+import zipfile
+from collections import defaultdict
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from connect.jvm.cache import cache_path
+from connect.plugins.jars import SERVICES, interface_of, jars_of, java_plugins, stamp_of
+
+_MANIFESTS: Final = "manifests-of-connect-runtime.jar"
+
+
+def plugin_path(places: Sequence[Path]) -> Path:
+    """A folder with links to these plug-ins: Kafka Connect scans all that lies beside one.
+
+    It is made once in the cache, and stays: a process that is killed leaves nothing of its own. Without a cache that
+    can be written to, it is one for this process.
+    """
+    known = "\n".join(f"{place} {'' if _has_manifests(place) else stamp_of(place)}" for place in places)
+    folder = cache_path("java-plugins") / hashlib.sha256(known.encode()).hexdigest()[:16]
+    if folder.exists():
+        return folder
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        made = Path(tempfile.mkdtemp(dir=folder.parent))
+    except OSError:
+        folder = made = Path(tempfile.mkdtemp(prefix="connect-java-"))
+    for number, place in enumerate(places):
+        link = made / f"{number}-{place.name}"
+        if _has_manifests(place) or not _has_jars(place):
+            link.symlink_to(place)
+        else:
+            _link_with_manifests(place, link.with_suffix(""))
+    if made != folder:
+        try:
+            made.rename(folder)
+        except OSError:  # another process was faster
+            shutil.rmtree(made)
+    return folder
+
+
+def discovery(places: Sequence[Path]) -> str:
+    """How Kafka Connect is to find the plug-ins: it has to load classes only where they lie about by themselves."""
+    return "service_load" if all(_has_manifests(place) or _has_jars(place) for place in places) else "only_scan"
+
+
+def _link_with_manifests(place: Path, folder: Path) -> None:
+    folder.mkdir()
+    for number, jar in enumerate(jars_of(place)):
+        (folder / f"{number}-{jar.name}").symlink_to(jar)
+    lines: dict[str, list[str]] = defaultdict(list)
+    for ref in java_plugins(place):
+        lines[interface_of(ref.kind)].append(ref.name)
+    with zipfile.ZipFile(folder / _MANIFESTS, "w") as archive:
+        for interface, names in lines.items():
+            archive.writestr(SERVICES + interface, "\n".join(names) + "\n")
+
+
+def _has_jars(place: Path) -> bool:
+    return any(each.is_file() for each in jars_of(place))
+
+
+@cache
+def _has_manifests(place: Path) -> bool:
+    def has(jar: Path) -> bool:
+        try:
+            with zipfile.ZipFile(jar) as archive:
+                return any(name.startswith(f"{SERVICES}org.apache.kafka.connect.") for name in archive.namelist())
+        except (OSError, zipfile.BadZipFile):
+            return False
+
+    return any(map(has, jars_of(place)))
