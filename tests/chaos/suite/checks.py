@@ -8,8 +8,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-#: A topic partition's number and an offset in it.
-Place = tuple[int, int]
+#: A topic partition's number and an offset in it; None where a broker did not say it: the record was written already, and
+#: came again because an answer had been lost.
+Place = tuple[int, int | None]
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,11 @@ def ahead(
         there: the records in the target, dead letters among them.
     """
     kept = set(there) | set(excused)
-    early = [n for n, (partition, offset) in places.items() if offset < committed.get(partition, 0) and n not in kept]
+    early = [
+        n
+        for n, (partition, offset) in places.items()
+        if offset is not None and offset < committed.get(partition, 0) and n not in kept
+    ]
     return [Problem("ahead", flow, f"committed {dict(committed)}, and not there: {few(early)}")] if early else []
 
 
@@ -100,13 +105,16 @@ def order(flow: str, arrived: Sequence[int], places: Mapping[int, Place], *, onc
     """
     offsets: dict[int, list[int]] = defaultdict(list)
     for partition, offset in places.values():
-        offsets[partition].append(offset)
+        if offset is not None:
+            offsets[partition].append(offset)
     following = {partition: dict(itertools.pairwise([-1, *sorted(found)])) for partition, found in offsets.items()}
     highest: dict[int, int] = defaultdict(lambda: -1)
     for number in arrived:
         if number not in places:
             continue
         partition, offset = places[number]
+        if offset is None:
+            continue
         before = highest[partition]
         if offset > before and (once or offset == following[partition][before]):
             highest[partition] = offset

@@ -112,6 +112,12 @@ def growth(history: Sequence[Sample], what: str) -> Slope:
     return slope(times, _freed([getattr(each, what) for each in history], forked))
 
 
+def _goes_on(history: Sequence[Sample], what: str, whole: float) -> bool:
+    """Whether it grows in both halves, half as fast at least: a cache that was filled once has done so in one."""
+    middle = len(history) // 2
+    return all(growth(half, what).slope >= whole / 2 for half in (history[:middle], history[middle:]))
+
+
 def _freed(values: Sequence[float], of: Sequence[float]) -> list[float]:
     if len(set(of)) == 1:
         return list(values)
@@ -135,7 +141,8 @@ def leaks(samples: Mapping[str, Sequence[Sample]], limits: Mapping[str, Limit] =
         times = [each.at for each in warm]
         for what, limit in limits.items():
             line = growth(warm, what)
-            if line.certain * 3600 > limit.per_hour and line.slope * (times[-1] - times[0]) > limit.gained:
+            gained = line.slope * (times[-1] - times[0])
+            if line.certain * 3600 > limit.per_hour and gained > limit.gained and _goes_on(warm, what, line.slope):
                 unit = " MiB" if what == "pss" else f" {what}"
                 per = (1 << 20) if what == "pss" else 1
                 found.append(

@@ -131,7 +131,7 @@ def test_a_java_source_has_a_chain_of_python(
         "value.converter.schemas.enable": "false",
         "transforms": "some",
         "transforms.some.type": "Expression",
-        "transforms.some.where": "value.n <> 5",
+        "transforms.some.filter": "n <> 5",
     }
     worker.create("source", config)
     records = read(pool.bootstrap, topic, 34)
@@ -189,7 +189,7 @@ def test_a_java_sink_has_a_chain_of_python(
             "value.converter.schemas.enable": "false",
             "transforms": "some,number",
             "transforms.some.type": "Expression",
-            "transforms.some.where": "value.text <> 'left out'",
+            "transforms.some.filter": "text <> 'left out'",
             "transforms.number.type": "org.apache.kafka.connect.transforms.ExtractField$Value",
             "transforms.number.field": "text",
             "errors.tolerance": "all",

@@ -71,7 +71,7 @@ def test_two_owners_are_found() -> None:
 
 def samples(of: str, per_second: float, noise: float, count: int = 120) -> list[Sample]:
     chance = random.Random(7)
-    base = {"pss": 80e6, "threads": 12.0, "descriptors": 30.0, "children": 0.0}
+    base = {"pss": 80e6, "threads": 12.0, "descriptors": 30.0, "children": 0.0, "forked": 4.0}
     found = []
     for number in range(count):
         at = number * 5.0
@@ -93,6 +93,35 @@ def test_a_leak_is_found_by_its_slope(of: str, per_second: float, noise: float) 
 def test_what_a_process_takes_to_get_warm_is_no_leak() -> None:
     warm = [each._replace(pss=80e6 * (1 - math.exp(-each.at / 20))) for each in samples("pss", 0, 0)]
     assert not leaks({"worker": warm})
+
+
+def test_what_grows_with_the_number_of_tasks_is_no_leak() -> None:
+    tasks = [4 + number // 20 for number in range(120)]
+    more = [
+        each._replace(descriptors=each.descriptors + 6 * forked, forked=forked)
+        for each, forked in zip(samples("descriptors", 0, 1), tasks, strict=True)
+    ]
+    assert not leaks({"worker": more})
+    (found,) = leaks({"worker": [each._replace(descriptors=each.descriptors + each.at * 0.1) for each in more]})
+    assert "descriptors" in found.text
+
+
+def test_what_is_taken_once_is_no_leak() -> None:
+    one_step = [each._replace(threads=12.0 + 8 * (each.at > 340)) for each in samples("threads", 0, 0.5)]
+    assert not leaks({"worker": one_step})
+
+
+def test_a_worker_is_warm_later() -> None:
+    early = [each._replace(threads=12.0 + min(each.at, 290.0) / 10) for each in samples("threads", 0, 0.5)]
+    assert not leaks({"worker 2 (4711)": early})
+    assert leaks({"worker 2 (4711)": samples("threads", 0.03, 0.5)})
+
+
+def test_a_record_whose_offset_no_broker_has_said_is_not_judged_by_it() -> None:
+    places = {0: (0, 0), 1: (0, None), 2: (0, 1)}
+    assert not checks.order("flow", [0, 1, 2], places, once=True)
+    assert not checks.ahead("flow", {0: 2}, places, [0, 2])
+    assert checks.ahead("flow", {0: 2}, places, [0])
 
 
 def test_a_process_that_was_seen_for_a_moment_is_not_judged() -> None:

@@ -341,7 +341,7 @@ class Mirror(SourceFlow):
     def count(self) -> int:
         return len(self.around.reader.records[self.topic])
 
-    def places(self) -> dict[int, tuple[int, int]]:
+    def places(self) -> Mapping[int, Place]:
         return self.around.feed.places
 
     @property
