@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-#: A topic partition's number and an offset in it; None where a broker did not say it: the record was written already, and
+#: A topic partition's number and an offset in it; None where no broker has said it: the record was written already, and
 #: came again because an answer had been lost.
 Place = tuple[int, int | None]
 
