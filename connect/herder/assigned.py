@@ -97,6 +97,10 @@ class AssignedWork:
         """Done when the requested operations on a connector have finished; at once where other workers share them."""
         return finished(None) if self._pool.member.shared else self.queue.idle(name)
 
+    def withdraw_tasks(self, name: str) -> None:
+        """See `Leader`."""
+        self._leader.withdraw_tasks(name)
+
     # What the group says, and asks: see `WorkListener`.
 
     def start(self, work: Work) -> None:
@@ -270,8 +274,11 @@ class AssignedWork:
         to_end = [number for number in running if number not in wanted or number in to_start]
         self._worker.tasks.stop([(name, number) for number in to_end], self._worker.graceful)
         self._forget_tasks(name)
-        for number in to_start:
-            self.run_task(name, number)
+        for number in wanted:
+            if number in to_start:
+                self.run_task(name, number)
+            else:
+                self._states.keep(name, number)
 
     def run_task(self, name: str, number: int) -> None:
         """Run one task of this worker with its current configuration; if it runs, it is stopped first."""
@@ -358,6 +365,8 @@ class AssignedWork:
         """Run one task of this worker as it is committed, unless it already runs so."""
         if not self._runs_as_committed(name, number):
             self.run_task(name, number)
+        else:
+            self._states.keep(name, number)
 
     def _runs_as_committed(self, name: str, number: int) -> bool:
         state = self._pool.state

@@ -68,6 +68,7 @@ class ConfigFollower:
                 if self._pool.owns(name) and name in self._pool.state.inconsistent:
                     # A leader that was thought lost has written the end of a set of which nobody knows the rest.
                     self._submit(name, f"reconfiguring connector {name}", partial(assigned.publish_tasks, name))
+                assigned.withdraw_tasks(name)
                 self._submit(name, f"looking at the tasks of {name}", partial(assigned.keep_tasks, name))
                 self._member.rebalance(f"the tasks of {name} have changed")
             case TargetChanged(name):

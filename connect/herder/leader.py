@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
+from contextlib import suppress
 from functools import cached_property, partial
 from typing import NamedTuple, TypeVar
 from urllib.parse import quote
@@ -98,6 +99,26 @@ class Leader:
         if self._member.role.leader:
             self._changes.submit(_OF_ALL, self._keep_session_keys)
             self._changes.submit(_OF_ALL, tidy)
+            for name in list(self._config.state.connectors):
+                self.withdraw_tasks(name)
+
+    def withdraw_tasks(self, name: str) -> None:
+        """Have this worker, if it leads, write that a stopped connector has no tasks, where it has some.
+
+        A leader that was thought lost may have written them after the stop.
+        """
+
+        def withdraw() -> None:
+            if self._stopped_with_tasks(name):
+                self._config.put_tasks(name, [])
+
+        if self._member.role.leader and self._stopped_with_tasks(name):
+            with suppress(ConnectError):  # it leads no more
+                self.submit(name, f"taking the tasks of {name}, which is stopped", withdraw)
+
+    def _stopped_with_tasks(self, name: str) -> bool:
+        state = self._config.state
+        return state.target(name) == "STOPPED" and bool(state.task_ids(name))
 
     def write_tasks(self, name: str, configs: list[dict[str, str]], cut_for: int) -> None:
         """Have the leader write the task configurations of a connector. Raises ConnectError.

@@ -97,6 +97,15 @@ class PoolStates:
         if name in state.connectors and (number is None or number in state.task_ids(name)):
             self._repeat(name, number)
 
+    def keep(self, name: str, number: int) -> None:
+        """Publish the state of a task again that goes on, where it was removed.
+
+        For a while the task was not to exist, so its state was removed with good reason; and this worker, cut off or
+        busy, has read of the end and of the new beginning at once.
+        """
+        if all(status.task != number for status in self._statuses.tasks(name)):
+            self._repeat(name, number)
+
     def _repeat(self, name: str, number: int | None) -> None:
         """Publish again what this worker last said of what it owns."""
         mine = self._said.get((name, number))

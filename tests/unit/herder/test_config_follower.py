@@ -32,6 +32,7 @@ class Following:
             run_tasks=lambda name: self.did.append("run tasks"),
             publish_tasks=lambda name: self.did.append("cut"),
             keep_tasks=lambda name: self.did.append("look"),
+            withdraw_tasks=lambda _: None,
         )
         states: Any = SimpleNamespace(put=lambda *_: None)
         self.log.start(ConfigFollower(pool, states, assigned, NoRecorder()).follow)

@@ -58,3 +58,12 @@ def test_what_others_remove_from_the_topic_is_told() -> None:
     for offset, key in enumerate((b"status-task-a-b-1", b"status-connector-a-b")):
         store._take(LogRecord(0, offset, key, None, None))
     assert removed == [("a-b", 1), ("a-b", None)]
+
+
+def test_a_task_that_goes_on_has_its_state_published_again_where_it_was_removed() -> None:
+    publishing = Publishing()
+    publishing.states.keep("a", 0)
+    assert publishing.again == []
+    publishing.statuses.forget("a", 0)
+    publishing.states.keep("a", 0)
+    assert [status.state for status in publishing.statuses.tasks("a")] == [State.RUNNING]
