@@ -31,7 +31,7 @@ PAGE = ROOT / "docs" / "dependencies.md"
 BEGIN, END = "<!-- made by .ci/sbom.py -->", "<!-- end of what is made -->"
 OURS = "connect-runtime"
 #: The sets of jars that an extra fetches at run time.
-JARS = {"broker": ["kafka-broker"], "java": ["kafka-connect"], "spark": ["delta"]}
+JARS = {"broker": ["kafka-broker"], "java": ["kafka-connect", "janino"], "spark": ["delta"]}
 #: What developers install is not a part of what is shipped.
 NOT_SHIPPED = {"dev", "docs"}
 #: Licences as older metadata has them, in the words of SPDX.

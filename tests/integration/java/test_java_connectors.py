@@ -401,14 +401,14 @@ def test_migrate_finds_the_jars_that_run_a_connector(
 ) -> None:
     files = {
         "theirs": {"connector.class": "x.UnrulySource", "folder": "/in"},
-        "both": {
+        "both": {"connector.class": SOURCE, "file": "/in", "topic": "lines", "max.line.bytes": "many"},
+        "ours": {
             "connector.class": SOURCE,
             "file": "/in",
             "topic": "lines",
             "transforms": "shout",
             "transforms.shout.type": "x.UnrulySource$Shout",
         },
-        "ours": {"connector.class": SOURCE, "file": "/in", "topic": "lines"},
     }
     for name, config in files.items():
         (tmp_path / f"{name}.json").write_text(json.dumps({"name": name, "config": config}))
@@ -421,7 +421,7 @@ def test_migrate_finds_the_jars_that_run_a_connector(
         "both": "java",
         "ours": "python",
     }
-    assert [why["key"] for why in told["both"]["why_not_python"]] == ["transforms.shout.type"]
+    assert [why["key"] for why in told["both"]["why_not_python"]] == ["max.line.bytes"]
     written = {name: json.loads((out / "connectors" / f"{name}.json").read_text())["config"] for name in files}
     assert {name: config.get("connector.language") for name, config in written.items()} == {
         "theirs": None,
