@@ -1,3 +1,4 @@
+import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -5,12 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from connect.api import Predicate, StoppedAt, Transformation
 from connect.data.batch import Batch, SinkBatch, SourceBatch
 from connect.data.column import Plain
 from connect.data.record import SinkRecord, SourceRecord
 from connect.data.values import Values
 from connect.errors import DataError, RetriableError
 from connect.pipeline import Chain, ErrorPolicy, RecordError, Stage
+from connect.pipeline.steps import Transform
 
 
 class Doubling:
@@ -229,3 +232,62 @@ def test_the_trace_of_a_bad_record_tells_of_no_halving() -> None:
     assert isinstance(cause, DataError)
     assert cause.__context__ is None
     assert cause.__cause__ is None
+
+
+class Resuming(Transformation):
+    """Numbers what it sees, drops what is even, and stops at the first that is bad. Fails so often before."""
+
+    resumes = True
+
+    def __init__(self, failures: int = 0) -> None:
+        self.seen: list[Any] = []
+        self.runs = 0
+        self._failures = failures
+
+    def apply(self, record: Any) -> Any:
+        raise AssertionError("it is to be run whole")
+
+    def apply_batch(self, batch: Any) -> Any:
+        self.runs += 1
+        kept: list[int] = []
+        for row, value in enumerate(batch.values):
+            if value == "bad" or self._failures:
+                self._failures -= bool(self._failures)
+                error = RetriableError("later") if value != "bad" else DataError("bad")
+                raise StoppedAt(row, batch.take(kept), error)
+            self.seen.append(value)
+            if value % 2:
+                kept.append(row)
+        return batch.take(kept)
+
+
+class Above(Predicate):
+    """Selects values above ten, and what is bad."""
+
+    def test(self, record: Any) -> bool:
+        return record.value == "bad" or record.value > 10
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_step_that_resumes_sees_every_record_once_though_some_are_bad(seed: int) -> None:
+    chance = random.Random(seed)
+    values = ["bad" if chance.random() < chance.choice([0.0, 0.1, 0.9]) else chance.randrange(20) for _ in range(30)]
+    for predicate in (None, Above()):
+        made, policy = Resuming(), tolerant()
+        rejected: list[Any] = []
+        policy.dead_letter = lambda failure, into=rejected: into.append(failure.record.offset - 100)
+        result = Chain([Transform(made, predicate)], policy).run(sink_batch(values))
+        selected = [value for value in values if value != "bad" and (predicate is None or value > 10)]
+        assert made.seen == selected
+        kept = [n for n, value in enumerate(values) if value != "bad" and (value % 2 or (predicate and value <= 10))]
+        assert [offset - 100 for offset in result.offsets] == kept
+        assert rejected == [n for n, value in enumerate(values) if value == "bad"]
+        assert made.runs <= 1 + values.count("bad")
+
+
+def test_a_step_that_resumes_is_tried_again_at_the_record_that_failed() -> None:
+    made = Resuming(failures=2)
+    policy = ErrorPolicy(retry_timeout_ms=60_000, pause=lambda _: None)
+    result = Chain([Transform(made)], policy).run(sink_batch([1, 2, 3]))
+    assert made.seen == [1, 2, 3]
+    assert result.values.to_list() == [1, 3]
