@@ -65,6 +65,10 @@ def _beside_java() -> Iterator[Bar]:
         yield _ratio("java", row, "rate", "java", ">=", 0.95, "Java's classes are as fast here as in their own worker")
         yield _ratio("java", row, "cpu_us", "java", "<=", 1.1, "and take no more CPU")
 
+    for form in ("schema", "Arrow"):
+        why = "a batch crosses into the JVM and back"
+        yield Bar("crossing", f"eight fields: transformed/{form}/median/us", "<=", 3, why)
+
 
 def _transforms() -> Iterator[Bar]:
     """Microseconds a record of eight fields. The exceptions stand behind the rule."""

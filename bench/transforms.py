@@ -238,7 +238,7 @@ def _measure(case: Case, form: str, seconds: float) -> dict[str, float]:
     runs: list[float] = []
     until = time.perf_counter() + seconds
     while len(runs) < 5 or time.perf_counter() < until:
-        batch = _batch(case, form)
+        batch = batch_of(case.shape, form, case.part)
         began = time.process_time()
         changed = made.apply_batch(batch)
         runs.append(time.process_time() - began)
@@ -253,9 +253,8 @@ _ROWS: dict[int, list[dict[str, Any]]] = {}
 _ARROW: dict[int, Any] = {}
 
 
-def _batch(case: Case, form: str) -> SinkBatch:
-    """A fresh batch, so that nothing that an earlier run made is there already."""
-    shape = case.shape
+def batch_of(shape: Shape, form: str, part: str = "values") -> SinkBatch:
+    """A fresh batch of `RECORDS`, so that nothing that an earlier run made is there already."""
     rows = _ROWS.setdefault(id(shape), [])
     if not rows:
         rows.extend(map(shape.row, range(RECORDS)))
@@ -267,7 +266,7 @@ def _batch(case: Case, form: str) -> SinkBatch:
     else:
         values = Values(rows, shape.schema if form == "schema" else None)
     # The other part is a schemaless text.
-    columns = {"keys": values, "values": Values(["x"] * RECORDS)} if case.part == "keys" else {"values": values}
+    columns = {"keys": values, "values": Values(["x"] * RECORDS)} if part == "keys" else {"values": values}
     return SinkBatch("topic", **columns, offsets=range(RECORDS), timestamps=_TIMESTAMPS)
 
 
