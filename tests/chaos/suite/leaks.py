@@ -60,17 +60,19 @@ class Limit(NamedTuple):
     Attributes:
         per_hour: growth that is no leak, for certain.
         gained: by how much the line has to have risen while the process was seen: less is a cache.
+        share: likewise, of what the process has on average: the hundred threads of a worker come and go with faults.
     """
 
     per_hour: float
     gained: float
+    share: float = 0.0
 
 
 #: Memory in bytes: 64 MiB an hour is 1.5 GiB a day.
 LIMITS: Final[dict[str, Limit]] = {
     "pss": Limit(64 << 20, 12 << 20),
-    "threads": Limit(6, 3),
-    "descriptors": Limit(12, 6),
+    "threads": Limit(6, 3, 0.2),
+    "descriptors": Limit(12, 6, 0.2),
     "children": Limit(6, 3),
 }
 
@@ -142,7 +144,8 @@ def leaks(samples: Mapping[str, Sequence[Sample]], limits: Mapping[str, Limit] =
         for what, limit in limits.items():
             line = growth(warm, what)
             gained = line.slope * (times[-1] - times[0])
-            if line.certain * 3600 > limit.per_hour and gained > limit.gained and _goes_on(warm, what, line.slope):
+            least = max(limit.gained, limit.share * statistics.fmean(getattr(each, what) for each in warm))
+            if line.certain * 3600 > limit.per_hour and gained > least and _goes_on(warm, what, line.slope):
                 unit = " MiB" if what == "pss" else f" {what}"
                 per = (1 << 20) if what == "pss" else 1
                 found.append(

@@ -156,18 +156,15 @@ class World:
         return None
 
     def surplus(self, within: float) -> dict[str, str]:
-        """The workers that still have more processes than connectors and tasks after so many seconds, in words."""
+        """The workers that still have more processes of tasks than tasks after so many seconds, in words."""
         deadline = time.monotonic() + within
         while True:
-            parts = Counter(
-                part["worker_id"]
-                for each in (self.request("GET", "/connectors?expand=status") or {}).values()
-                for part in (each["status"]["connector"], *each["status"]["tasks"])
-            )
+            status = self.request("GET", "/connectors?expand=status") or {}
+            tasks = Counter(task["worker_id"] for each in status.values() for task in each["status"]["tasks"])
             found = {
-                str(worker): f"{len(forked)} processes for {parts[worker.id]} connectors and tasks"
+                str(worker): f"{len(processes)} processes of {tasks[worker.id]} tasks"
                 for worker in self.pool.up
-                if len(forked := worker.forked()) > parts[worker.id]
+                if len(processes := worker.tasks()) > tasks[worker.id]
             }
             if not found or time.monotonic() > deadline:
                 return found
