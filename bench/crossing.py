@@ -37,6 +37,8 @@ _PRICES = Shape(
 )
 #: What a table calls them.
 SHAPES = {"eight fields": FLAT, "a struct in a struct": NESTED, "a map of three": _TAGS, "two decimals": _PRICES}
+#: A map has no form in Arrow, and JsonConverter writes no decimal without a schema.
+_NOT_THERE = (("Arrow", _TAGS), ("no schema", _PRICES))
 
 
 def _cents(number: int) -> Decimal:
@@ -52,8 +54,8 @@ def measure(settings: Settings) -> dict[str, Any]:
         say(f"round {number + 1}")
         for name, shape in SHAPES.items():
             for form in FORMS:
-                if form == "Arrow" and shape is _TAGS:
-                    continue  # a map has none
+                if (form, shape) in _NOT_THERE:
+                    continue
                 if settings.wants(name):
                     rows.add(f"{name}: transformed", form, _measured(_transforming(), shape, form, runs))
                     rows.add(f"{name}: converted", form, _measured(_converting(), shape, form, runs))

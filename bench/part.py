@@ -90,7 +90,7 @@ PARTS = (
     Part("stages", "bench.stages", 2, 0.5),
     Part("java", "bench.java_classes", 7, 2),
     Part("java_tasks", "bench.java_tasks", 12, 3),
-    Part("crossing", "bench.crossing", 2, 0.5),
+    Part("crossing", "bench.crossing", 4, 1),
     Part("transforms", "bench.transforms", 2, 0.5),
     Part("avro", "bench.avro", 0.5, 0.2),
     Part("converters", "bench.converters", 0.5, 0.2),
