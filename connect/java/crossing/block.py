@@ -19,6 +19,8 @@ import datetime as dt
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
+from functools import partial
+from operator import is_, itemgetter
 from typing import Any, Final
 
 import pyarrow as pa
@@ -42,6 +44,7 @@ _BOOLEANS: Final = frozenset({_TRUE, _FALSE})
 _INT, _LONG, _DOUBLE = struct.Struct("<i"), struct.Struct("<q"), struct.Struct("<d")
 _DECIMAL_HEAD: Final = struct.Struct("<ii")
 _MS: Final = dt.timedelta(milliseconds=1)
+_IS_NULL: Final = partial(is_, None)
 _PADDING: Final = bytes(8)
 _BITS: Final = 8
 
@@ -144,7 +147,7 @@ class Writer:
             self._fields(columns.fields)
         elif schema is not None and schema.type is Type.STRUCT:
             items = values.to_list()
-            self._fields([FieldColumn(f.schema, [item.get(f.name) for item in items]) for f in schema.fields])
+            self._fields([FieldColumn(field.schema, _of_field(items, field.name)) for field in schema.fields])
         elif schema is None:
             self.integer(TAGGED)
             self._put(b"".join(map(tagged, values.to_list())))
@@ -213,12 +216,22 @@ def _parted(rows: Sequence[int], group: Values) -> list[tuple[Sequence[int], Val
     if group.struct_columns is not None:
         return [(rows, group, False)]
     items = group.to_list()
+    if not any(map(_IS_NULL, items)):
+        return [(rows, group, False)] if len(items) else []
     present = [row for row, item in enumerate(items) if item is not None]
-    if len(present) in (0, len(items)):
-        return [(rows, group, not present)] if len(items) else []
+    if not present:
+        return [(rows, group, True)]
     nulls = [row for row, item in enumerate(items) if item is None]
     parts = [(present, False), (nulls, True)]
     return [([rows[row] for row in chosen], group.take(chosen), empty) for chosen, empty in parts]
+
+
+def _of_field(structs: Sequence[Mapping[str, Any]], name: str) -> list[Any]:
+    """The values of a field, None where a struct has none."""
+    try:
+        return list(map(itemgetter(name), structs))
+    except KeyError:
+        return [struct.get(name) for struct in structs]
 
 
 class Reader:
