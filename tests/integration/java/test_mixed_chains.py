@@ -208,7 +208,10 @@ def test_a_java_sink_has_a_chain_of_python(
         found = worker.get("/connectors/sink/offsets")["offsets"]
         return found[0]["offset"]["kafka_offset"] if found else None
 
-    pool.until(lambda: committed() == 50, "its offsets are committed")
+    try:
+        pool.until(lambda: committed() == 50, "its offsets are committed", within=20)
+    except AssertionError:
+        raise AssertionError(f"committed {committed()}") from None
     worker.do("PUT", "/connectors/sink/stop")
     pool.until(lambda: _lines(tmp_path / "out.txt.calls")[-1:] == ["stop"], "it stopped", within=PATIENCE_S)
     calls = _lines(tmp_path / "out.txt.calls")
@@ -221,7 +224,7 @@ def test_a_java_source_with_a_chain_of_python_delivers_exactly_once_when_it_is_k
     pool: Pool, tmp_path: Path, chain: Path, new_topic: Callable[..., str], read: Callable[..., list[Any]]
 ) -> None:
     topic, told = new_topic(), tmp_path / "told.txt"
-    (worker,) = pool.start(exactly_once_source_support="enabled", **{"restart.policy": "task"})
+    (worker,) = pool.start(exactly_once_source_support="enabled", restart_policy="on")
     worker.create(
         "source",
         {
