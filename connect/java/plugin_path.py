@@ -7,9 +7,6 @@ beside its jars.
 
 from __future__ import annotations
 
-import hashlib
-import shutil
-import tempfile
 import zipfile
 from collections import defaultdict
 from collections.abc import Sequence
@@ -17,39 +14,25 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from connect.jvm.cache import cache_path
+from connect.jvm.cache import filled_once
 from connect.plugins.jars import SERVICES, interface_of, jars_of, java_plugins, stamp_of
 
 _MANIFESTS: Final = "manifests-of-connect-runtime.jar"
 
 
 def plugin_path(places: Sequence[Path]) -> Path:
-    """A folder with links to these plug-ins: Kafka Connect scans all that lies beside one.
+    """A folder with links to these plug-ins: Kafka Connect scans all that lies beside one."""
 
-    It is made once in the cache, and stays: a process that is killed leaves nothing of its own. Without a cache that
-    can be written to, it is one for this process.
-    """
-    known = "\n".join(f"{place} {'' if _has_manifests(place) else stamp_of(place)}" for place in places)
-    folder = cache_path("java-plugins") / hashlib.sha256(known.encode()).hexdigest()[:16]
-    if folder.exists():
-        return folder
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        made = Path(tempfile.mkdtemp(dir=folder.parent))
-    except OSError:
-        folder = made = Path(tempfile.mkdtemp(prefix="connect-java-"))
-    for number, place in enumerate(places):
-        link = made / f"{number}-{place.name}"
-        if _has_manifests(place) or not _has_jars(place):
-            link.symlink_to(place)
-        else:
-            _link_with_manifests(place, link.with_suffix(""))
-    if made != folder:
-        try:
-            made.rename(folder)
-        except OSError:  # another process was faster
-            shutil.rmtree(made)
-    return folder
+    def link_all(folder: Path) -> None:
+        for number, place in enumerate(places):
+            link = folder / f"{number}-{place.name}"
+            if _has_manifests(place) or not _has_jars(place):
+                link.symlink_to(place)
+            else:
+                _link_with_manifests(place, link.with_suffix(""))
+
+    content = "\n".join(f"{place} {'' if _has_manifests(place) else stamp_of(place)}" for place in places)
+    return filled_once("java-plugins", content, link_all)
 
 
 def discovery(places: Sequence[Path]) -> str:

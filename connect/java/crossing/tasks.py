@@ -38,6 +38,8 @@ class _JavaTask:
 
     def _begin(self, config: Mapping[str, str], context: Any) -> None:
         jvm.attach()
+        self.context.exit_stack.callback(jvm.detach)
+        self.context.exit_stack.enter_context(jvm.logs_of(f"{self.context.connector}-{self.context.task_id}"))
         self._crossing = crossing()
         plugins = loaders(self.folder).plugins
         self._task = self._call("<init>", lambda: plugins.newTask(self.java_class))
@@ -86,20 +88,23 @@ class JavaSourceTask(_JavaTask, SourceTask):
         self._call("commit", self._task.commit)
 
     def stop(self) -> None:
-        self._tell()
-        super().stop()
+        try:
+            self._tell()
+        finally:
+            super().stop()
 
     def _tell(self) -> None:
         """Java's task hears of the records that were written, in one call."""
         told, self._acknowledged = self._acknowledged, []
         if not told:
             return
-        topics = {each.topic: index for index, each in enumerate({m.topic: m for _, m in told if m}.values())}
+        topics = list(dict.fromkeys(each.topic for _, each in told if each is not None))
+        index = {topic: number for number, topic in enumerate(topics)}
         numbers = [number for number, _ in told]
-        of_topic = [0 if each is None else topics[each.topic] for _, each in told]
+        of_topic = [0 if each is None else index[each.topic] for _, each in told]
         partitions = [0 if each is None else each.partition for _, each in told]
         offsets = [-1 if each is None else each.offset for _, each in told]
-        self._call("commitRecord", lambda: self._source.written(numbers, list(topics), of_topic, partitions, offsets))
+        self._call("commitRecord", lambda: self._source.written(numbers, topics, of_topic, partitions, offsets))
 
     def _end_transactions(self, batch: SourceBatch | None) -> None:
         """What the task asked of its transaction while it polled."""
@@ -156,8 +161,8 @@ class JavaSinkTask(_JavaTask, SinkTask):
 
     def start(self, config: Mapping[str, str]) -> None:
         self._thread = threading.get_ident()
-        self._put: list[SinkBatch] = []  # since offsets were committed, if records of it can be reported
-        self._reported: list[tuple[Any, Any, Any]] = []
+        self._put: list[SinkBatch] = []  # that are not durable, if their records can be reported
+        self._reported: list[tuple[Any, Any]] = []
         self._begin(config, self._java_context())
 
     def open(self, partitions: Sequence[TopicPartition]) -> Offsets | None:
@@ -167,7 +172,8 @@ class JavaSinkTask(_JavaTask, SinkTask):
     def put(self, batch: SinkBatch) -> None:
         from connect.java.crossing.batches import of_records
 
-        if len(batch) and self.context.errant_records is not None:
+        again = bool(self._put) and self._put[-1] is batch
+        if len(batch) and not again and self.context.errant_records is not None:
             self._put.append(batch)
         block = of_records(batch)
         self._call("put", lambda: self._crossing.put(self._task, block))
@@ -184,12 +190,17 @@ class JavaSinkTask(_JavaTask, SinkTask):
         if found is None:
             return {}
         durable = {_from_java(each.getKey()): int(each.getValue().offset()) for each in found.entrySet()}
-        if all(durable.get(partition, -1) >= offset for partition, offset in offsets.items()):
-            self._put = []
+        self._put = [batch for batch in self._put if self._waits(batch, durable)]
         return {partition: offset for partition, offset in durable.items() if partition in offsets}
 
     def close(self, partitions: Sequence[TopicPartition]) -> None:
         self._call("close", lambda: self._task.close(_to_java(partitions)))
+
+    def _waits(self, batch: SinkBatch, durable: Offsets) -> bool:
+        """Whether records of a batch, of partitions that this task still has, are not durable yet."""
+        following = batch.next_offsets().items()
+        mine = self.context.assignment
+        return any(offset > durable.get(partition, -1) for partition, offset in following if partition in mine)
 
     # What Java's task asks for.
 
@@ -220,23 +231,20 @@ class JavaSinkTask(_JavaTask, SinkTask):
         )
 
     def _asked_to_report(self, record: Any, error: Any) -> Any:
-        """A record is reported, perhaps by a thread of the connector's: the task's own thread does the rest."""
-        done = jvm.java("java.util.concurrent.CompletableFuture")()
-        self._reported.append((record, error, done))
+        """A record is reported, perhaps by a thread of the connector's: the task's own thread does the rest.
+
+        It does so before offsets are committed, so that nobody has to wait, and `put` may wait for that thread.
+        """
+        self._reported.append((record, error))
         if threading.get_ident() == self._thread:
             self._report()
-        return done
+        return jvm.java("java.util.concurrent.CompletableFuture").completedFuture(None)
 
     def _report(self) -> None:
         while self._reported:
-            record, error, done = self._reported.pop(0)
+            record, error = self._reported.pop(0)
             failure = jvm.as_error(error, f"{self.java_class.getName()} cannot write the record")
-            try:
-                self.context.errant_records.report(self._record(record), failure)
-            except Exception as refused:
-                done.completeExceptionally(jvm.java(f"{_API}errors.ConnectException")(str(refused)))
-                raise
-            done.complete(None)
+            self.context.errant_records.report(self._record(record), failure)
 
     def _record(self, record: Any) -> SinkRecord:
         """The record of Python's that Java's was made of."""
