@@ -15,14 +15,13 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from connect.data import columns_text, logical, time_texts
+from connect.data import arrow_times, columns_text, logical
 from connect.data.arrow_column import ArrowColumn
 from connect.data.column import NoArrowForm
 from connect.data.field_column import FieldColumn
 from connect.data.schema import Schema, Type
 
 _AS_ARROW: Final = frozenset({Type.INT8, Type.INT16, Type.INT32, Type.INT64, Type.BOOLEAN})
-_CLOCK: Final = (11, 19)  # where a timestamp that Arrow writes has its time of day, in whole seconds
 
 
 def encoded_lines(struct: Schema, columns: Sequence[FieldColumn]) -> bytes | None:
@@ -138,8 +137,8 @@ def _by_arrow(column: FieldColumn) -> pa.Array | None:
 
 
 def _of_logical(schema: Schema, array: pa.Array) -> pa.Array | None:
-    if schema.name in _MOMENTS:
-        return _MOMENTS[schema.name](array)
+    if schema.name in arrow_times.TEXTS:
+        return arrow_times.TEXTS[schema.name](array)
     if schema.name == logical.DECIMAL_NAME and 0 <= logical.scale_of(schema) <= columns_text.PLAIN_SCALE:
         return array.cast(pa.string())
     return None
@@ -215,39 +214,4 @@ _INSIDE: Final[dict[Type, Callable[[FieldColumn], pa.Array]]] = {
     Type.STRUCT: _inner_structs,
     Type.ARRAY: _lists,
     Type.MAP: _maps,
-}
-
-
-def _timestamps(array: pa.Array) -> pa.Array:
-    moments = array.view(pa.timestamp("ms"))
-    before, behind = _around_day(moments.cast(pa.date32(), safe=False))
-    return pc.binary_join_element_wise(before, _sliced(moments, *_CLOCK), behind, _fixed(""))
-
-
-def _dates(array: pa.Array) -> pa.Array:
-    before, behind = _around_day(array)
-    return pc.binary_join_element_wise(before, _fixed("00:00:00"), behind, _fixed(""))
-
-
-def _times(array: pa.Array) -> pa.Array:
-    before, behind = time_texts.day_text(0)
-    return _around(before, _sliced(array, 0, _CLOCK[1] - _CLOCK[0]), behind)
-
-
-def _around_day(dates: pa.Array) -> list[pa.Array]:
-    """What stands before the time of day, and behind it. Most columns have few days."""
-    days = dates.view(pa.int32()).dictionary_encode()
-    texts = [time_texts.day_text(day) for day in days.dictionary.to_pylist()]
-    return [pa.array([text[at] for text in texts], pa.string()).take(days.indices) for at in (0, 1)]
-
-
-def _sliced(moments: pa.Array, start: int, stop: int) -> pa.Array:
-    """A part of what Arrow writes of each."""
-    return pc.binary_slice(moments.cast(pa.string()).view(pa.binary()), start, stop).view(pa.string())
-
-
-_MOMENTS: Final[dict[str | None, Callable[[pa.Array], pa.Array]]] = {
-    logical.TIMESTAMP_NAME: _timestamps,
-    logical.DATE_NAME: _dates,
-    logical.TIME_NAME: _times,
 }

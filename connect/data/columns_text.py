@@ -121,21 +121,12 @@ def fit(schema: Schema, items: Sequence[Any]) -> bool:
     return set(map(type, items)) <= {expected}
 
 
-def _timestamps(column: FieldColumn) -> Sequence[str]:
+def _moments(column: FieldColumn) -> Sequence[str]:
     if column.is_arrow:
-        return time_texts.arrow_timestamp_texts(column.array)
-    return list(map(time_texts.moment_text, column.items))
+        from connect.data.arrow_times import TEXTS
 
-
-def _dates(column: FieldColumn) -> Sequence[str]:
-    if column.is_arrow:
-        return time_texts.arrow_date_texts(column.array)
-    return list(map(time_texts.moment_text, column.items))
-
-
-def _times(column: FieldColumn) -> Sequence[str]:
-    if column.is_arrow:
-        return time_texts.arrow_time_texts(column.array)
+        found: list[str] = TEXTS[column.schema.name](column.array).to_pylist()
+        return found
     return list(map(time_texts.moment_text, column.items))
 
 
@@ -146,9 +137,9 @@ def _decimals(column: FieldColumn) -> Sequence[str]:
 
 
 _LOGICAL: Final[dict[str | None, Callable[[FieldColumn], Sequence[str]]]] = {
-    logical.TIMESTAMP_NAME: _timestamps,
-    logical.DATE_NAME: _dates,
-    logical.TIME_NAME: _times,
+    logical.TIMESTAMP_NAME: _moments,
+    logical.DATE_NAME: _moments,
+    logical.TIME_NAME: _moments,
     logical.DECIMAL_NAME: _decimals,
 }
 
