@@ -21,6 +21,7 @@ from connect.data.column import NoArrowForm
 from connect.data.field_column import FieldColumn
 from connect.data.schema import Schema, Type
 
+_NULL: Final = pa.scalar(None, pa.string())
 _AS_ARROW: Final = frozenset({Type.INT8, Type.INT16, Type.INT32, Type.INT64, Type.BOOLEAN})
 
 
@@ -83,7 +84,7 @@ def members(begin: str, comma: str, labels: Sequence[str], texts: Sequence[pa.Ar
     for at, (label, text) in enumerate(zip(labels, texts, strict=True)):
         before = label if always is not None and at <= always else comma + label
         behind = comma if always is not None and at < always else ""
-        parts += [_around(before, text, behind)] if text.null_count else [before, text, behind]
+        parts += [_with(text, before), text, _with(text, behind)] if text.null_count else [before, text, behind]
     if always is None:  # the first comma of a row belongs to none
         with_comma = _joined(begin, *parts)
         return _joined(pc.binary_replace_slice(with_comma, len(begin), len(begin) + len(comma), ""), end)
@@ -104,6 +105,11 @@ def _joined(*parts: Any) -> pa.Array:
 def _around(before: str, text: pa.Array, behind: str) -> pa.Array:
     """A column of texts between fixed ones; null stays null."""
     return pc.binary_join_element_wise(_fixed(before), text, _fixed(behind), _fixed(""))
+
+
+def _with(text: pa.Array, fixed: str) -> Any:
+    """A fixed text, null where another is."""
+    return pc.if_else(text.is_valid(), _fixed(fixed), _NULL) if fixed else ""
 
 
 def _fixed(part: Any) -> Any:
