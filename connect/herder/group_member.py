@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
@@ -38,6 +39,8 @@ log = logging.getLogger("connect.herder")
 
 #: How long the work of a worker that is gone waits for it.
 _DELAY: Final = "scheduled.rebalance.max.delay.ms"
+#: Work that does not end in its graceful time is killed; the rest is for the kernel to take its processes away.
+_KILLED_S: Final = 30
 
 
 class GroupMember:
@@ -74,6 +77,8 @@ class GroupMember:
         self._failed = failed
         self._listener: WorkListener
         self._owned = Work()
+        self._given_up = threading.Event()  # all that is no longer owned has ended
+        self._given_up.set()
         self._role = Role()
         self._has_joined = False
         self._rebalances = Rebalances(lambda: self._role, lambda: self._owned, span_of(config))
@@ -121,7 +126,12 @@ class GroupMember:
         """See `Membership.leave`."""
         if self._later is not None:
             self._later.cancel()
-        self._membership.leave(within=within)
+        until = time.monotonic() + within
+        # What the group took away ends on the membership's thread: whoever gets it next must not begin before (P3).
+        if not self._given_up.wait(within + _KILLED_S):
+            log.error("Work that was given back does not end: the group is left without a word.")
+            return
+        self._membership.leave(within=max(0.0, until - time.monotonic()))
 
     def rebalance(self, reason: str, cause: str = "configuration") -> None:
         """See `Membership.rebalance`."""
@@ -235,9 +245,13 @@ class GroupMember:
 
     def _give_up(self, work: Work) -> None:
         # Not ours first, stopped second: what is being started on another thread must not slip through.
+        self._given_up.clear()
         self._owned -= work
-        if work:
-            self._listener.stop(work)
+        try:
+            if work:
+                self._listener.stop(work)
+        finally:
+            self._given_up.set()
 
     def _caught_up(self, offset: int) -> bool:
         if self._config.state.offset >= offset:

@@ -22,7 +22,8 @@ def main() -> int:
     total, steps, seconds = Counter[str](), 0, 0.0
     done, failed = 0, list[Outcome]()
     seeds = range(asked.first, asked.first + asked.seeds)
-    for outcome in outcomes(Runs(seeds, asked.steps, asked.mutation, asked.jobs, asked.lines, asked.logs)):
+    runs = Runs(seeds, asked.steps, asked.mutation, asked.jobs, asked.lines, asked.logs, asked.keep_going)
+    for outcome in outcomes(runs):
         done += 1
         steps += outcome.steps
         seconds += outcome.seconds

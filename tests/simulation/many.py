@@ -26,6 +26,7 @@ class Runs(NamedTuple):
         jobs: processes.
         lines: of the trace of a failure.
         logs: whether the trace has what the product logs. Only in one process.
+        keep_going: whether those behind a seed that fails are run as well.
     """
 
     seeds: range
@@ -34,6 +35,7 @@ class Runs(NamedTuple):
     jobs: int = 1
     lines: int = 40
     logs: bool = False
+    keep_going: bool = False
 
 
 def outcomes(runs: Runs) -> Iterator[Outcome]:
@@ -47,16 +49,16 @@ def outcomes(runs: Runs) -> Iterator[Outcome]:
     parts = [runs._replace(seeds=seeds[at : at + _AT_A_TIME], jobs=1) for at in range(0, len(seeds), _AT_A_TIME)]
     with ProcessPoolExecutor(runs.jobs, multiprocessing.get_context("spawn")) as pool:
         try:
-            for found in pool.map(_until_failure, parts):
+            for found in pool.map(_in_one_process, parts):
                 yield from found
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _until_failure(runs: Runs) -> list[Outcome]:
+def _in_one_process(runs: Runs) -> list[Outcome]:
     found = []
     for outcome in outcomes(runs):
         found.append(outcome)
-        if outcome.failure:
+        if outcome.failure and not runs.keep_going:
             break
     return found

@@ -1,5 +1,6 @@
 """What a member owns, from what the group tells it."""
 
+import threading
 import time
 from types import SimpleNamespace
 from typing import Any
@@ -202,3 +203,27 @@ def test_what_a_worker_requests_before_it_joins_is_the_cause_of_that_rebalance_a
     found = worker.leads(1)
     assert (found.cause, found.reason) == ("configuration", "there is a connector a")
     assert worker.leads(2).cause == "member"
+
+
+def test_a_worker_that_stops_leaves_the_group_when_what_it_gives_back_has_ended(worker: Worker) -> None:
+    begun, may_end, happened = threading.Event(), threading.Event(), list[str]()
+
+    def stop(work: Work) -> None:
+        begun.set()
+        may_end.wait(30)
+        happened.append("ended")
+
+    worker.joined("sessioned", A | B)
+    worker.stop = stop  # type: ignore[method-assign]
+    worker.member._membership.leave = lambda within: happened.append("left")  # type: ignore[method-assign,misc,assignment]
+    giving = threading.Thread(target=worker.joined, args=("sessioned", Work(), A))
+    giving.start()
+    assert begun.wait(30)
+    leaving = threading.Thread(target=worker.member.leave, args=(0.0,))
+    leaving.start()
+    leaving.join(0.2)
+    assert happened == []
+    may_end.set()
+    leaving.join(30)
+    giving.join(30)
+    assert happened == ["ended", "left"]
