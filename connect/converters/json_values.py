@@ -27,10 +27,12 @@ class Use:
 
     Attributes:
         by_columns: whether objects were wanted as `MapColumns`.
+        decoded: whether objects were decoded.
+        as_json: whether their JSON was wanted.
     """
 
     def __init__(self, columns_of: Callable[[list[bytes]], Mapping[str, Sequence[Any]] | None]) -> None:
-        self.by_columns = False
+        self.by_columns = self.decoded = self.as_json = False
         self._columns_of = columns_of
 
     def columns(self, data: list[bytes]) -> MapColumns | None:
@@ -63,15 +65,20 @@ class JsonObjects(DeferredValues):
         *,
         parsed: bool = False,
     ) -> None:
-        super().__init__(len(encoded), lambda: Values(decode(encoded)))
+        super().__init__(len(encoded), self._decoded)
         self._encoded = encoded
         self._decode = decode
         self._use = use
         self._columns = columns
         self._parsed = parsed
 
+    def _decoded(self) -> Values:
+        self._use.decoded = True
+        return Values(self._decode(self._encoded))
+
     @property
     def json(self) -> list[bytes | None]:
+        self._use.as_json = True
         return self._encoded  # type: ignore[return-value]
 
     @property
@@ -110,7 +117,7 @@ class JsonObjects(DeferredValues):
 
 
 def objects(data: list[bytes], decode: Callable[[list[bytes]], list[Any]], use: Use) -> JsonObjects | None:
-    """These records, if they are such objects, and decoding them cannot fail; else None.
+    """These records, if they are such objects, and decoding them cannot fail; else None, as where only that is wanted.
 
     Args:
         data: the records.
@@ -122,6 +129,8 @@ def objects(data: list[bytes], decode: Callable[[list[bytes]], list[Any]], use: 
     columns = use.columns(data) if use.by_columns else None
     if columns is not None:
         return JsonObjects(data, decode, use, columns, parsed=True)
+    if use.decoded and not use.as_json:
+        return None
     joined = b"\n".join(data)
     # What is refused only when it is decoded: a name with half of a surrogate pair, and what is beyond Java's limits.
     if (b"\\u" in joined and _SURROGATE.search(joined)) or may_exceed(data, joined):
