@@ -199,6 +199,9 @@ def _inner_structs(column: FieldColumn) -> pa.Array:
 
 
 def _lists(column: FieldColumn) -> pa.Array:
+    plain = None if column.is_arrow else columns_text.plain_list_texts(column.items)
+    if plain is not None:
+        return pa.array(plain, pa.string())
     lengths, elements = column.elements()
     return _around("[", _by_length(lengths, _texts(elements).fill_null("null")), "]")
 

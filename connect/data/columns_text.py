@@ -94,7 +94,8 @@ def _present_texts(column: FieldColumn) -> Sequence[str]:
         case Type.STRUCT if schema.fields and len(column):
             return struct_texts(schema, column.children())
         case Type.ARRAY:
-            return _lists(*_texts_of_elements(column))
+            plain = None if column.is_arrow else plain_list_texts(column.items)
+            return plain or _lists(*_texts_of_elements(column))
         case Type.MAP if not column.is_arrow:
             return _maps(schema, column.items)
         case kind if kind in _WHOLE:
@@ -192,14 +193,15 @@ def _schemaless(items: Sequence[Any]) -> Sequence[str]:
 
 def _map_texts(items: Sequence[dict[Any, Any]]) -> Sequence[str]:
     """Each object as Java prints a `Map`."""
+    kinds = set(map(tuple, items))
+    if () in kinds or len(items) < _FEW_ALIKE * len(kinds):
+        keys, values = list(chain.from_iterable(items)), list(chain.from_iterable(map(dict.values, items)))
+        return _entries(items, _schemaless(keys), _schemaless(values))
+    if len(kinds) == 1:
+        return _map_texts_alike(kinds.pop(), items)
     alike: dict[tuple[Any, ...], list[int]] = {}
     for row, names in enumerate(map(tuple, items)):
         alike.setdefault(names, []).append(row)
-    if () in alike or len(items) < _FEW_ALIKE * len(alike):
-        keys, values = list(chain.from_iterable(items)), list(chain.from_iterable(map(dict.values, items)))
-        return _entries(items, _schemaless(keys), _schemaless(values))
-    if len(alike) == 1:
-        return _map_texts_alike(next(iter(alike)), items)
     found: list[str] = [""] * len(items)
     for names, rows in alike.items():
         for row, text in zip(rows, _map_texts_alike(names, [items[row] for row in rows]), strict=True):
@@ -219,7 +221,19 @@ def map_column_texts(columns: Mapping[Any, Sequence[Any]]) -> list[str]:
 
 
 def _list_texts(items: Sequence[list[Any]]) -> Sequence[str]:
-    return _lists(map(len, items), _schemaless(list(chain.from_iterable(items))))
+    return plain_list_texts(items) or _lists(map(len, items), _schemaless(list(chain.from_iterable(items))))
+
+
+def plain_list_texts(items: Sequence[list[Any]]) -> list[str] | None:
+    """Each list, at least one, as Java prints it; None unless they have only texts, whole numbers or booleans."""
+    elements = list(chain.from_iterable(items))
+    kinds = set(map(type, elements))
+    if kinds <= {str}:
+        return [f"[{', '.join(item)}]" for item in items]
+    if kinds == {bool} or (kinds == {int} and _LEAST <= min(elements) <= max(elements) <= _MOST):
+        written = orjson.dumps(items if isinstance(items, list) else list(items)).decode()
+        return written[1:-1].replace("],[", "]\n[").replace(",", ", ").split("\n")
+    return None
 
 
 # Joining.

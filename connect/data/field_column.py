@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from connect.data.schema import Schema
@@ -88,7 +89,11 @@ class FieldColumn:
         fields = self.schema.fields
         if self._array is not None:
             return [FieldColumn(f.schema, array=each) for f, each in zip(fields, self._array.flatten(), strict=True)]
-        return [FieldColumn(field.schema, [item.get(field.name) for item in self.items]) for field in fields]
+        items = self.items
+        try:
+            return [FieldColumn(field.schema, list(map(itemgetter(field.name), items))) for field in fields]
+        except KeyError:  # a field that is absent is null
+            return [FieldColumn(field.schema, [item.get(field.name) for item in items]) for field in fields]
 
     def elements(self) -> tuple[list[int], FieldColumn]:
         """The lengths of an ARRAY's lists, and all of their elements as one column. No value may be null."""
