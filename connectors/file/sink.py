@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import ClassVar
 
 from connect import (
     ConfigError,
@@ -65,6 +66,7 @@ class FileStreamSinkTask(SinkTask):
 
     settings = FileSinkOptions.definition()
     single = True
+    records_at_once: ClassVar[int | None] = 5_000
 
     def start(self, config: Mapping[str, str]) -> None:
         options = FileSinkOptions.parse(config)
