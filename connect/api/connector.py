@@ -13,7 +13,7 @@ from connect.api.plugin import Plugin
 from connect.api.sink import SinkTask
 from connect.api.source import SourceTask
 from connect.data.record import TopicPartition
-from connect.settings import ConfigValue
+from connect.settings import ConfigValue, Definition
 
 
 class ConnectorContext(Protocol):
@@ -62,6 +62,7 @@ class Connector(Plugin):
         engines: on which engines it runs, see `connect.api.engine`; the first is the default.
         own_process: whether its tasks never share a process with others, whatever `task.isolation` says: because they
             change what all threads of a process have in common (signals, the working folder, the environment, ...).
+        process_settings: the keys of `begin_process`, beside those of the connector.
         context: see `ConnectorContext`; set before `start`.
 
     Source: Kafka Connect's Connector (KIP-26).
@@ -70,7 +71,15 @@ class Connector(Plugin):
     task: ClassVar[type[Any] | None] = None
     engines: ClassVar[tuple[str, ...]] = (WORKER,)
     own_process: ClassVar[bool] = False
+    process_settings: ClassVar[Definition] = Definition([])
     context: ConnectorContext
+
+    @classmethod
+    def begin_process(cls, config: Mapping[str, str]) -> None:
+        """Called in the process of a task, before anything of the plug-in is made there: for what a process has once.
+
+        Of tasks that share a process, each calls it. Receives the connector's configuration. Raising fails the task.
+        """
 
     def start(self, config: Mapping[str, str]) -> None:
         """Receives the configuration, as the user wrote it with secrets filled in.

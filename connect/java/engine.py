@@ -9,12 +9,10 @@ each has a worker of its own there. A plug-in that calls System.exit or fills th
 from __future__ import annotations
 
 import queue
-import shlex
 import time
 from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
-from connect import settings
 from connect.api.engine import JAVA_ENGINE, Engine, EngineProgress, EngineTask, EngineTaskContext
 from connect.errors import ConnectError
 from connect.java import jvm
@@ -22,7 +20,6 @@ from connect.java.offsets import offset_store
 from connect.java.rehearsal import rehearse
 from connect.java.runtime import RUNTIME, is_distributed, new_worker, worker_config
 from connect.plugins import PluginKind, Plugins
-from connect.settings.isolation_keys import JAVA_CONNECTOR_ISOLATION
 from connect.telemetry.catalogue import BY_JAVA, KAFKA
 
 _LOOK_S: Final = 0.2
@@ -38,32 +35,10 @@ _TOLD: Final = frozenset(
 )
 
 
-class JavaOptions(settings.Options):
-    """A Java connector's settings besides its own keys."""
-
-    options = settings.String(
-        "java.options",
-        default="",
-        importance="LOW",
-        group="Java",
-        width="LONG",
-        doc="Options of the JVM, after those that the runtime gives: -Xmx1g -Dfile.encoding=UTF-8.",
-    )
-
-
-def _options(name: str, value: str) -> None:
-    for option in shlex.split(value):
-        if not option.startswith("-"):
-            raise ValueError(f'"{option}" is not an option of Java: options begin with a dash.')
-
-
 class JavaEngine(Engine):
     """Runs Java connectors. Their tasks are those that the connector configures, as on the worker."""
 
     name = JAVA_ENGINE
-    settings: ClassVar = JAVA_CONNECTOR_ISOLATION | JavaOptions.definition().replaced(
-        "java.options", validator=_options
-    )
     spreads: ClassVar[bool] = False
     keeps_position: ClassVar[bool] = False
 
@@ -103,7 +78,7 @@ class JavaTask(EngineTask):
 
     def start(self, *, paused: bool) -> None:
         context = self.context
-        jvm.start(shlex.split(JavaOptions.parse(context.connector_config).options))
+        jvm.start()
         jvm.attach()
         context.exit_stack.callback(jvm.detach)
         context.exit_stack.enter_context(jvm.logs_of(f"{context.connector}-{self._number()}"))

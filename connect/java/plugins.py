@@ -12,6 +12,7 @@ from connect.data.record import TopicPartition
 from connect.java import jvm
 from connect.java.crossing.plugins import JavaConverter, JavaHeaderConverter, JavaPredicate, JavaTransformation
 from connect.java.crossing.tasks import JavaSinkTask, JavaSourceTask
+from connect.java.options import PROCESS_SETTINGS, start_jvm
 from connect.java.settings import values_of
 from connect.java.stand_in import StandIn
 from connect.settings import ConfigValue
@@ -21,11 +22,16 @@ class _JavaConnector(StandIn):
     """A connector: every call goes to Java's object, with its class loader on this thread."""
 
     engines: ClassVar[tuple[str, ...]] = (JAVA_ENGINE, WORKER)
+    process_settings = PROCESS_SETTINGS
     context: Any
     _task: ClassVar[type[Any]]
 
     def __init__(self) -> None:
         self._java: Any = None
+
+    @classmethod
+    def begin_process(cls, config: Mapping[str, str]) -> None:
+        start_jvm(config)
 
     def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
         found: list[ConfigValue] = self._call(

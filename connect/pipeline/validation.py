@@ -132,6 +132,7 @@ def _check_connector(found: Findings, connector: type[Connector], config: Mappin
                 f"{connector.__name__} could not check the configuration: {type(error).__name__}: {one_line(error)}",
             )
     found.declare(declared, values)
+    found.declare(connector.process_settings, connector.process_settings.validate(config))
 
 
 def _check_engine(

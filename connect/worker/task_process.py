@@ -146,6 +146,7 @@ def _run(task: messages.TaskSpec, control: Control, redact: Callable[[str], str]
     engine = chosen_engine(connector, task.connector_config, task.worker_config)
     if shared and (engine not in {WORKER, JAVA_ENGINE} or connector.own_process):
         raise NeedsOwnProcess
+    connector.begin_process(task.connector_config)
     if engine != WORKER:
         no_tap(control, engine)
         loop = _engine_loop(task, connector, engine, control, registry, redact)

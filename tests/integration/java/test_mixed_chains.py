@@ -154,14 +154,21 @@ def test_a_java_source_has_a_chain_of_python(
     offsets = worker.get("/connectors/source/offsets")["offsets"]
     assert offsets == [{"partition": {"of": "lines"}, "offset": {"n": 34}}]
 
-    # It goes on where it was, on this engine and on Java's own.
-    worker.do("PUT", "/connectors/source/config", {**config, "count": "40"})
+    # It goes on where it was, on this engine and on Java's own, in a JVM with its options.
+    refused = worker.ask("PUT", "/connectors/source/config", {**config, "java.options": "Xmx1g"})
+    assert refused.status == 400
+    assert "options begin with a dash" in refused.body["message"]
+    assert "greeting null" in _lines(told)
+    greeting = {"java.options": "-Dx.greeting=hello"}
+    worker.do("PUT", "/connectors/source/config", {**config, **greeting, "count": "40"})
     pool.until(lambda: "start 35" in _lines(told), "it starts again", within=PATIENCE_S)
+    assert _lines(told)[_lines(told).index("start 35") - 1] == "greeting hello"
     assert "stop" in _lines(told)
     assert len(read(pool.bootstrap, topic, 39)) == 39
     alone = {key: value for key, value in config.items() if not key.startswith(("engine", "transforms"))}
-    worker.do("PUT", "/connectors/source/config", {**alone, "count": "45"})
+    worker.do("PUT", "/connectors/source/config", {**alone, **greeting, "count": "45"})
     pool.until(lambda: "start 40" in _lines(told), "it starts in Java's worker", within=PATIENCE_S)
+    assert _lines(told)[_lines(told).index("start 40") - 1] == "greeting hello"
     last = read(pool.bootstrap, topic, 44)
     assert [json.loads(record.value())["n"] for record in last] == [n for n in range(45) if n != 5]
     assert records[1].value() == last[1].value()

@@ -99,6 +99,7 @@ public class Chain {
             told = config.get("told"); topic = config.get("topic"); count = Long.parseLong(config.get("count"));
             Map<String, Object> stored = context.offsetStorageReader().offset(Map.of("of", "lines"));
             next = stored == null ? 0 : (Long) stored.get("n") + 1;
+            note(told, "greeting " + System.getProperty("x.greeting"));
             note(told, "start " + next);
         }
         public List<SourceRecord> poll() throws InterruptedException {
