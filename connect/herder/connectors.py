@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -10,7 +11,9 @@ from connect.herder.measures import Startups
 from connect.herder.views import tasks_max
 from connect.plugins import PluginRef
 from connect.worker import messages
-from connect.worker.hosts import ConnectorHosts
+from connect.worker.hosts import ConnectorHosts, ConnectorProcessEnded
+
+log = logging.getLogger("connect.herder")
 
 #: How long one call of a connector may take before its process is given up.
 CALL_TIMEOUT_S = 60.0
@@ -92,11 +95,14 @@ class Connectors:
         return configs
 
     def stop(self, name: str, timeout: float | None = None) -> None:
-        """Stop a connector. Does nothing when it does not run."""
+        """Stop a connector. Does nothing when it does not run; one whose process ends meanwhile has stopped, too."""
         started = self._started.pop(name, None)
         if started is not None:
             within = CALL_TIMEOUT_S if timeout is None else timeout
-            self._hosts.call(started.ref, name, messages.StopConnector(), within, type(None))
+            try:
+                self._hosts.call(started.ref, name, messages.StopConnector(), within, type(None))
+            except ConnectorProcessEnded as error:
+                log.warning("While it stopped: %s", error, extra={"about": name})
 
     def lost(self, name: str) -> None:
         """The connector's process is gone."""

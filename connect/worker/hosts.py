@@ -45,6 +45,10 @@ class ConnectorCallError(ConnectError):
         self.kind = kind
 
 
+class ConnectorProcessEnded(ConnectorCallError):
+    """The process of a connector died before it answered."""
+
+
 class HostListener(Protocol):
     """Receives events of connectors. Called on the host's reading thread."""
 
@@ -331,4 +335,4 @@ class _Host:
         for question in list(self._waiting):
             waiting = self._waiting.pop(question, None)
             if waiting is not None and not waiting.done():
-                waiting.set_exception(ConnectorCallError(words))
+                waiting.set_exception(ConnectorProcessEnded(words))
