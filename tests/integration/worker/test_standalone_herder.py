@@ -38,6 +38,19 @@ def test_a_source_goes_on_where_it_was_after_everything_that_can_be_done_to_it(h
     assert [m.value() for m in read(broker.bootstrap_servers, topic, 150)] == numbers(150)
 
 
+def test_a_connector_whose_process_dies_while_it_stops_has_stopped(herd, new_topic):
+    run = herd()
+    run.run("numbers", connector__class=NUMBERS, topic=new_topic(), count="3", die="connector.stop")
+    run.await_state("numbers", "RUNNING")
+    run.herder.stop_connector("numbers").result(60)
+    run.await_connector("numbers", "STOPPED")
+    run.herder.resume("numbers").result(60)
+    run.await_connector("numbers", "RUNNING")
+    run.run("numbers", connector__class=NUMBERS, topic=new_topic(), count="4")  # which ends the one before
+    run.until(lambda: run.herder.worker.offsets.all("numbers") == [({"numbers": "0"}, {"next": 4})])
+    run.await_connector("numbers", "RUNNING")
+
+
 def test_a_paused_connector_moves_nothing_until_it_is_resumed(herd, broker, new_topic, write, tmp_path):
     topic, file = new_topic(), tmp_path / "out"
     run = herd()

@@ -1,5 +1,7 @@
 """Connectors whose faults are configured: they cut wrongly, hang at the end, and tell secrets."""
 
+import os
+import signal
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -66,6 +68,8 @@ class NumbersConnector(SourceConnector):
         _leak(self.config, "connector.stop")
         if self.config.get("hang") == "connector.stop":
             threading.Event().wait()
+        if self.config.get("die") == "connector.stop":
+            os.kill(os.getpid(), signal.SIGKILL)
 
     def _follow(self) -> None:
         file = Path(self.config["tasks.file"])
