@@ -66,7 +66,7 @@ class FileStreamSinkTask(SinkTask):
 
     settings = FileSinkOptions.definition()
     single = True
-    records_at_once: ClassVar[int | None] = 5_000
+    records_at_once: ClassVar[int | None] = 3_000
 
     def start(self, config: Mapping[str, str]) -> None:
         options = FileSinkOptions.parse(config)
