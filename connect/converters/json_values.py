@@ -117,7 +117,9 @@ class JsonObjects(DeferredValues):
 
 
 def objects(data: list[bytes], decode: Callable[[list[bytes]], list[Any]], use: Use) -> JsonObjects | None:
-    """These records, if they are such objects, and decoding them cannot fail; else None, as where only that is wanted.
+    """These records, if they are such objects, and decoding them cannot fail; else None.
+
+    None, too, where those before were only decoded: then looking at them beforehand is work for nothing.
 
     Args:
         data: the records.

@@ -84,7 +84,7 @@ def members(begin: str, comma: str, labels: Sequence[str], texts: Sequence[pa.Ar
     for at, (label, text) in enumerate(zip(labels, texts, strict=True)):
         before = label if always is not None and at <= always else comma + label
         behind = comma if always is not None and at < always else ""
-        parts += [_with(text, before), text, _with(text, behind)] if text.null_count else [before, text, behind]
+        parts += [_beside(text, before), text, _beside(text, behind)] if text.null_count else [before, text, behind]
     if always is None:  # the first comma of a row belongs to none
         with_comma = _joined(begin, *parts)
         return _joined(pc.binary_replace_slice(with_comma, len(begin), len(begin) + len(comma), ""), end)
@@ -107,8 +107,8 @@ def _around(before: str, text: pa.Array, behind: str) -> pa.Array:
     return pc.binary_join_element_wise(_fixed(before), text, _fixed(behind), _fixed(""))
 
 
-def _with(text: pa.Array, fixed: str) -> Any:
-    """A fixed text, null where another is."""
+def _beside(text: pa.Array, fixed: str) -> Any:
+    """A fixed text for each row, null where the text of the row is."""
     return pc.if_else(text.is_valid(), _fixed(fixed), _NULL) if fixed else ""
 
 

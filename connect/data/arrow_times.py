@@ -51,37 +51,37 @@ class _Days(NamedTuple):
     """The texts of days that follow each other: what stands before the time of day, and what behind it."""
 
     first: int
+    last: int
     before: pa.Array
     behind: pa.Array
 
-    def texts(self, days: pa.Array) -> tuple[pa.Array, pa.Array]:
+    def of(self, days: pa.Array) -> tuple[pa.Array, pa.Array]:
         rows = pc.subtract(days, self.first)
         return self.before.take(rows), self.behind.take(rows)
 
 
-_known = _Days(0, pa.array([], pa.string()), pa.array([], pa.string()))
+_known: _Days | None = None
 
 
 def _around_day(days: pa.Array) -> tuple[pa.Array, pa.Array]:
     """What stands before the time of day, and behind it, of days since 1970."""
-    global _known  # replaced as a whole, by one that knows more
+    global _known  # only ever replaced as a whole
     if days.null_count == len(days):
         nulls = pa.nulls(len(days), pa.string())
         return nulls, nulls
-    least, most = (each.as_py() for each in pc.min_max(days).values())
-    known = _known
-    if known.first <= least and most < known.first + len(known.before):
-        return known.texts(days)
-    first = least if not len(known.before) else min(known.first, least)
-    last = max(known.first + len(known.before) - 1, most) if len(known.before) else most
+    first, last = (each.as_py() for each in pc.min_max(days).values())
+    if (known := _known) is not None:
+        first, last = min(first, known.first), max(last, known.last)
+        if (first, last) == (known.first, known.last):
+            return known.of(days)
     if last - first >= _MOST_DAYS:
         distinct = days.dictionary_encode()
         before, behind = _made(distinct.dictionary.to_pylist())
         return before.take(distinct.indices), behind.take(distinct.indices)
     first = max(first // _AT_ONCE * _AT_ONCE, _FIRST_DAY)
     last = min(last // _AT_ONCE * _AT_ONCE + _AT_ONCE - 1, _LAST_DAY)
-    _known = known = _Days(first, *_made(range(first, last + 1)))
-    return known.texts(days)
+    _known = known = _Days(first, last, *_made(range(first, last + 1)))
+    return known.of(days)
 
 
 def _made(days: list[int] | range) -> tuple[pa.Array, pa.Array]:
