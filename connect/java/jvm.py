@@ -5,6 +5,7 @@ https://jpype.readthedocs.io/ A process has one JVM, from its first use to its e
 
 from __future__ import annotations
 
+import atexit
 import contextvars
 import logging
 import os
@@ -82,8 +83,18 @@ def start(options: Iterable[str] = ()) -> None:
             raise ConfigError("connector.class", f"is a Java class: {error}") from error
         except (OSError, RuntimeError) as error:
             raise ConfigError("java.options", f"Java does not start: {error}") from error
+        atexit.register(_let_python_end)
         _send_logs()
         loggers.follow()
+
+
+def _let_python_end() -> None:
+    """Stop JPype's own thread, which drops the Python objects that Java holds no more.
+
+    An interpreter that ends also ends the threads that ask for it, until Python 3.14. JPype takes that for an exception
+    of C++, and the process aborts ("FATAL: exception not rethrown").
+    """
+    java("org.jpype.ref.JPypeReferenceQueue").getInstance().stop()
 
 
 def _library(home: Path) -> str:

@@ -6,7 +6,7 @@ import threading
 from collections import defaultdict
 from typing import Any, NamedTuple
 
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 from tests.chaos.topic import QUIET
@@ -15,6 +15,11 @@ from tests.support.waiting import until
 from .checks import Place
 
 COPIES = 3
+#: What a request for partitions may end with when a broker ends: an earlier one may have been done, too.
+_TO_BE_ASKED_AGAIN = (
+    *(KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError.REQUEST_TIMED_OUT, KafkaError.NOT_CONTROLLER),
+    KafkaError.INVALID_PARTITIONS,
+)
 
 
 class Read(NamedTuple):
@@ -94,9 +99,20 @@ class Topics:
             until(lambda: len(self.admin.list_topics(topic.topic, timeout=10).topics[topic.topic].partitions), 30)  # noqa: B023
 
     def widen(self, topic: str, partitions: int) -> None:
-        """Add partitions, up to so many."""
-        self.admin.create_partitions([NewPartitions(topic, partitions)], operation_timeout=30)[topic].result(60)
-        until(lambda: len(self.admin.list_topics(topic, timeout=10).topics[topic].partitions) >= partitions, 30)
+        """Add partitions, up to so many. A broker that ends meanwhile may have taken the request or not."""
+
+        def wide() -> bool:
+            try:
+                if len(self.admin.list_topics(topic, timeout=10).topics[topic].partitions) >= partitions:
+                    return True
+                wanted = NewPartitions(topic, partitions)
+                self.admin.create_partitions([wanted], operation_timeout=30)[topic].result(60)
+            except KafkaException as error:
+                if error.args[0].code() not in _TO_BE_ASKED_AGAIN:
+                    raise
+            return False
+
+        until(wide, 90, every=0.2)
 
     def committed(self, group: str, topic: str, partitions: int) -> dict[int, int]:
         """The committed offset of each partition that has one.

@@ -1,4 +1,4 @@
-"""What Java writes to its standard error, from threads that come and go."""
+"""The JVM of a process: what it writes to its standard error, and the end of the process."""
 
 import json
 import subprocess
@@ -12,7 +12,7 @@ from connect.jvm.jars import JarsUnavailable, resolve
 from connect.jvm.java import JavaNotFound, find_java
 
 #: Threads of Java write a line each and end. Then the process has nothing to do.
-PROGRAM = """
+LINES = """
 import json, logging, threading, time
 from connect.java import jvm
 
@@ -41,17 +41,41 @@ print(json.dumps({"lines": lines, "idle": time.process_time() - cpu}))
 """
 
 
-@pytest.mark.slow
-def test_lines_come_and_no_thread_works_when_those_that_wrote_have_ended(
-    cannot_have: Callable[[str, object], NoReturn],
-) -> None:
+#: Java has Python objects that nobody holds, for longer than it takes Python to end.
+LITTER = """
+from connect.java import jvm
+
+jvm.start()
+for _ in range(30_000):
+    jvm.proxy("java.lang.Runnable", {})
+jvm.java("java.lang.System").gc()
+"""
+
+
+@pytest.fixture
+def run(cannot_have: Callable[[str, object], NoReturn]) -> Callable[[str], str]:
+    """Runs a program of Python with a JVM to its end. Returns what it prints."""
     try:
         find_java(17)
         resolve("kafka-connect")
     except (JavaNotFound, JarsUnavailable) as error:
         cannot_have("Kafka Connect", error)
-    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr
-    said = json.loads(done.stdout)
+
+    def run(program: str) -> str:
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return run
+
+
+@pytest.mark.slow
+def test_lines_come_and_no_thread_works_when_those_that_wrote_have_ended(run: Callable[[str], str]) -> None:
+    said = json.loads(run(LINES))
     assert said["lines"] == [["java", "WARNING", "plain, and é"], ["x.Y", "WARNING", "of a logger"]]
     assert said["idle"] < 1  # second
+
+
+@pytest.mark.slow
+def test_a_process_ends_well_while_java_lets_go_of_what_it_had(run: Callable[[str], str]) -> None:
+    run(LITTER)
