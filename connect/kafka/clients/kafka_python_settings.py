@@ -11,13 +11,13 @@ import re
 import socket
 import ssl
 import time
-from collections.abc import Callable, Mapping
-from functools import cache
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from connect.errors import ConnectError
 from connect.kafka.clients.errors import NotLetInError
 from connect.kafka.clients.java_rules import ClientSettingError, Computed, listed, whole_number
+from connect.kafka.clients.kafka_python_defects import mend
 from connect.kafka.clients.security_keys import SECURITY
 from connect.kafka.clients.tls import client_tls_context
 
@@ -133,7 +133,7 @@ def connected_client(settings: Mapping[str, Any], timeout: float) -> KafkaNetCli
     from kafka.errors import KafkaError
     from kafka.net.compat import KafkaNetClient
 
-    hear_last_words()
+    mend()
     client = KafkaNetClient(**settings)
     client._net.start()
     try:
@@ -146,28 +146,6 @@ def connected_client(settings: Mapping[str, Any], timeout: float) -> KafkaNetCli
         client.close()
         raise
     return client
-
-
-@cache
-def hear_last_words() -> None:
-    """Have kafka-python process what arrived before the end of a connection.
-
-    A broker that refuses a login says so and closes the connection. If both are there when the socket is read,
-    kafka-python (3.0.12) drops the answer, and a wrong password looks like an unavailable broker. The end is read the
-    next time.
-    """
-    from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
-
-    for transport in (KafkaTCPTransport, KafkaSSLTransport):
-        transport._sock_recv = _with_last_words(transport._sock_recv)
-
-
-def _with_last_words(receive: Callable[[Any], tuple[bytes, Exception | None]]) -> Callable[[Any], Any]:
-    def received(transport: Any) -> tuple[bytes, Exception | None]:
-        data, error = receive(transport)
-        return data, None if data else error
-
-    return received
 
 
 async def _probe(client: KafkaNetClient, settings: Mapping[str, Any], deadline: float) -> None:

@@ -1,16 +1,12 @@
 import socket
 import ssl
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from kafka import errors
 
-from connect.kafka.clients.kafka_python_settings import hear_last_words, kafka_python_settings
+from connect.kafka.clients.kafka_python_settings import kafka_python_settings
 from connect.kafka.clients.settings import ClientSettingError
 
 BROKERS = {"bootstrap.servers": "one:9092, two:9092"}
@@ -114,29 +110,3 @@ def test_host_names_are_checked_unless_switched_off() -> None:
     assert context({}).minimum_version == ssl.TLSVersion.TLSv1_2
     assert not context({"ssl.endpoint.identification.algorithm": ""}).check_hostname
     assert context({"ssl.enabled.protocols": "TLSv1.3"}).minimum_version == ssl.TLSVersion.TLSv1_3
-
-
-def test_what_a_broker_says_before_it_hangs_up_is_heard(authority: tuple[str, ssl.SSLContext]) -> None:
-    """A refused login is such an answer: with TLS both are there at once, mostly."""
-    from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
-
-    hear_last_words()
-    trusted, serving = authority
-    trusting = ssl.create_default_context(cafile=trusted)
-    trusting.check_hostname = False
-    for secured in (False, True):
-        ours, theirs = socket.socketpair()
-        if secured:
-            secure = partial(serving.wrap_socket, theirs, server_side=True)
-            with ThreadPoolExecutor(1) as pool:
-                other = pool.submit(secure)
-                ours = trusting.wrap_socket(ours)
-                theirs = other.result(10)
-        theirs.sendall(b"the login is refused")
-        theirs.close()
-        ours.setblocking(False)
-        transport = SimpleNamespace(_sock=ours)
-        receive = (KafkaSSLTransport if secured else KafkaTCPTransport)._sock_recv
-        assert receive(transport) == (b"the login is refused", None)
-        assert isinstance(receive(transport)[1], errors.KafkaConnectionError)
-        ours.close()
