@@ -137,16 +137,15 @@ class RowOptions(settings.Options):
         width="LONG",
         validator=_hinted,
         convert=hinted,
-        doc="With engine=spark: the types of columns, in SQL: amount decimal(18,2), day date. What records have under "
-        "these names is cast to them (SQL's try_cast), whatever it is; a value of which nothing can be made does not "
-        "fit the table.",
+        doc="The types of columns, in SQL: amount decimal(18,2), day date. What records have under these names is cast "
+        "to them (SQL's try_cast), whatever it is; a value of which nothing can be made does not fit the table.",
     )
     rescued = settings.String(
         "rescued.data.column",
         default=None,
         group="Schema",
         convert=lambda written: written or None,
-        doc="With engine=spark: a column that keeps, as a text of JSON, what of a record does not fit the table: "
-        "values of other types, and fields that may not be added. The record is written with null in their place. "
-        "Without it such a record does not fit, and schema.evolution.on.mismatch decides.",
+        doc="A column that keeps, as a text of JSON, what of a record does not fit the table: values of other types, "
+        "and fields that may not be added. The record is written with null in their place. Without it such a record "
+        "does not fit, and schema.evolution.on.mismatch decides.",
     )

@@ -1,4 +1,4 @@
-"""Columns of a table that no record brings: whether a row is deleted, and when a version was valid."""
+"""Columns of a table that no record brings: whether a row is deleted, when a version was valid, what did not fit."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ def own_columns(options: TableOptions, uri: str, columns: pa.Schema) -> list[pa.
     Raises:
         ConnectError: the records do not have the column whose type is needed.
     """
+    rescued = [] if options.rescued is None else [pa.field(options.rescued, pa.string())]
     if options.ends is not None:
         types = {field.name.casefold(): field.type for field in columns}
         sequence = options.sequence[0]
@@ -28,8 +29,9 @@ def own_columns(options: TableOptions, uri: str, columns: pa.Schema) -> list[pa.
             raise ConnectError(missing_sequence(uri, sequence))
         kind = types[sequence.casefold()]
         moments = [pa.field(name, kind) for name in (options.ends.valid_from, options.ends.valid_to)]
-        return [*moments, pa.field(options.ends.is_current, pa.bool_())]
+        return [*moments, pa.field(options.ends.is_current, pa.bool_()), *rescued]
     if options.deletes and options.delete_mode == SOFT:
         is_boolean = options.delete_column_type == "boolean"
-        return [pa.field(options.delete_column, pa.bool_() if is_boolean else pa.timestamp("us", "UTC"))]
-    return []
+        kind = pa.bool_() if is_boolean else pa.timestamp("us", "UTC")
+        return [pa.field(options.delete_column, kind), *rescued]
+    return rescued

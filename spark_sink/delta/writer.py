@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 
 from connect.data.batch import SinkBatch
 from connect.data.evolution import Mismatch
 from connect.data.record import TopicPartition
-from connect.data.schema import Schema
+from connect.data.schema import OPTIONAL_STRING, Schema
 from connect.data.tables import schema_of_table, table_schema
 from connect.errors import ConnectError, SchemaError
 from spark_sink.delta.changes import add_columns, allow_null, set_properties
@@ -26,6 +27,8 @@ from spark_sink.merge_rules import missing_sequence
 from spark_sink.row_keys import OVERWRITE, UPSERT
 from spark_sink.rows.complete import complete
 from spark_sink.rows.conflicts import until_committed
+from spark_sink.rows.fitting import Fitting
+from spark_sink.rows.hints import Hints
 from spark_sink.rows.pending import new_offsets, pending
 from spark_sink.rows.shape import Shape, declared
 from spark_sink.rows.waiting import Part, Waiting, joined
@@ -46,6 +49,8 @@ class Writer:
         self.waiting = Waiting()
         self._options = options
         self._more = MoreColumns(options)
+        self._hints = Hints(options.hints)
+        self._fitting = Fitting(self._hints, options.rescued)
         self._shape: Shape | None = None
         self._columns: pa.Schema | None = None
         self._look_again = True
@@ -71,7 +76,7 @@ class Writer:
         if problems:
             fine = [row for row in fine if row not in problems]
             values = values.take(fine)
-        fit = shape.fit(values)
+        fit = self._fitting.fit(shape, values)
         kept = [fine[row] for row in fit.kept] if problems else fit.kept
         unfit = {**problems, **{fine[each.row]: each.reason for each in fit.mismatches}}
         rows = fit.rows
@@ -82,6 +87,8 @@ class Writer:
         if keyed and len(rows):
             kept, rows = self._with_keys(kept, rows, unfit)
         columns = declared(values) if keyed else None
+        if columns is not None and self._options.rescued is not None:
+            columns |= {self._options.rescued}
         part = self.waiting.part(rows, batch, kept, columns, keyed=keyed, gone=gone)
         return part, [Mismatch(row, why) for row, why in sorted(unfit.items())]
 
@@ -190,7 +197,11 @@ class Writer:
             self.table.look()
             self._look_again = False
         if self._shape is None:
-            self._shape = Shape(DeltaFormat(), self._options.policy, None, metadata_types(self._options))
+            told = {name.casefold(): kind for name, kind in metadata_types(self._options).items()}
+            policy = self._options.policy
+            if self._options.rescued is not None:  # unknown fields are rescued, too
+                policy = replace(policy, ignore_unknown=False)
+            self._shape = Shape(DeltaFormat(), policy, None, {**self._hints.types, **told})
             if not self.table.exists and not self._options.auto_create:
                 self._look_again = True
                 raise ConnectError(
@@ -198,11 +209,17 @@ class Writer:
                 )
         if self.table.exists and (columns := self.table.columns) != self._columns:
             try:
-                self._shape.found(schema_of_table(columns))
+                self._shape.found(self._with_rescued(schema_of_table(columns)))
             except SchemaError as error:
                 raise ConnectError(f"Table {self.table.uri}: {error}") from error
             self._columns = columns
         return self._shape
+
+    def _with_rescued(self, schema: Schema) -> Schema:
+        rescued = self._options.rescued
+        if rescued is None or schema.field(rescued) is not None:
+            return schema
+        return Schema.struct({**{field.name: field.schema for field in schema.fields}, rescued: OPTIONAL_STRING})
 
     def _create(self, shape: Shape) -> None:
         assert shape.schema is not None, "rows wait, so their columns are known"
@@ -218,7 +235,7 @@ class Writer:
 
     def _own(self, columns: pa.Schema) -> list[pa.Field]:
         """The columns that no record brings, as far as the table lacks them."""
-        known = {name.casefold() for name in self.table.columns.names} if self.table.exists else set()
+        known = {name.casefold() for name in (self.table.columns if self.table.exists else columns).names}
         found = own_columns(self._options, self.table.uri, columns)
         return [field for field in found if field.name.casefold() not in known]
 
@@ -242,7 +259,7 @@ class Writer:
         if new:
             add_columns(self.table, pa.schema(new), offsets)
         self._columns = self.table.columns
-        shape.found(schema_of_table(self._columns))
+        shape.found(self._with_rescued(schema_of_table(self._columns)))
 
 
 def _inside(schema: Schema) -> Schema:

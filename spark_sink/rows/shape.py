@@ -73,7 +73,8 @@ class Shape:
         table_format: see `Format`.
         policy: what the user allows.
         schema: what the table has; None when there is none yet, and then everything is allowed.
-        told: types of columns that do not depend on the records, whose values may come without a schema.
+        told: types of columns that do not depend on the records, whose values may come without a schema, by their names
+            without upper case (`str.casefold`).
     """
 
     def __init__(
@@ -107,6 +108,17 @@ class Shape:
                     + verdict.mismatches[0].reason
                 )
             self.schema = verdict.target
+
+    def column(self, name: str) -> Shape:
+        """A shape of its own with one of the columns, and with what has that name in other letters; empty for none."""
+        fields = () if self.schema is None else self.schema.fields
+        return self.within(Schema.struct({f.name: f.schema for f in fields if f.name.casefold() == name.casefold()}))
+
+    def within(self, struct: Schema) -> Shape:
+        """A shape of its own, by the same rules, for a part of the table: a struct."""
+        shape = Shape(self._format, self._policy, struct, self._told)
+        shape._exists = self._exists
+        return shape
 
     def fit(self, values: Values) -> Fit:
         """Make rows of these values. The shape grows where the policy allows it."""
@@ -170,7 +182,8 @@ class Shape:
         """Add the told types of the columns that the table does not have yet."""
         known = set() if self.schema is None else {field.name for field in self.schema.fields}
         fields = {field.name: field.schema for field in needed.fields}
-        return Schema.struct(fields | {name: self._told[name] for name in fields.keys() & self._told.keys() - known})
+        told = {name: kind for name in fields if name not in known and (kind := self._told.get(name.casefold()))}
+        return Schema.struct(fields | told)
 
     def _grown(self, needed: Schema, refused: list[str]) -> Schema:
         # A table does not keep names of structs and defaults, so they are not planned.

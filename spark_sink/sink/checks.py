@@ -10,6 +10,7 @@ from connect.errors import ConfigError
 from spark_sink.layout_keys import CONSOLE, DELTA, FIELD, GENERATED, ICEBERG, TABLE_PROPERTY, TOPIC, is_path
 from spark_sink.merge_keys import NONE, SOFT
 from spark_sink.row_keys import APPEND, METADATA, OVERWRITE, UPSERT
+from spark_sink.rows.sql_types import schema_of_sql
 from spark_sink.table_rules import SAFE_HOURS
 from spark_sink.table_settings import TableKeys, checkpoint_location
 
@@ -245,10 +246,12 @@ def _without_spark(options: TableKeys) -> Iterator[Problem]:
         yield "foreach.batch", "needs engine=spark: the worker has no DataFrames. Or write a transformation, or a sink."
     if generated := options.config.prefixed(GENERATED):
         yield GENERATED + next(iter(generated)), "needs engine=spark: the deltalake package cannot make such tables."
-    if options.hints:
-        yield "schema.hints", "needs engine=spark. Or cast with the transformation Cast."
-    if options.rescued:
-        yield "rescued.data.column", "needs engine=spark. Or write schema.evolution.on.mismatch=quarantine."
+    for name, kind in options.hints:
+        try:
+            schema_of_sql(kind)
+        except ValueError as problem:
+            why = f'"{kind}", of the column "{name}", is not a type of engine=worker: {problem}.'
+            yield "schema.hints", f"{why} Write another, or engine=spark."
     if options.dead_letters:
         yield "errors.deadletter.table", "needs engine=spark. Name a topic: errors.deadletterqueue.topic.name."
 

@@ -117,6 +117,14 @@ def test_a_worker_is_warm_later() -> None:
     assert leaks({"worker 2 (4711)": samples("threads", 0.03, 0.5)})
 
 
+def test_what_a_large_process_takes_in_its_first_minutes_is_no_leak() -> None:
+    def grown(mebibytes: float) -> list[Sample]:
+        return [each._replace(pss=(140 << 20) + each.at * mebibytes * 2**20 / 300) for each in samples("pss", 0, 0)]
+
+    assert not leaks({"worker 2 forked (25601)": [each for each in grown(15) if each.at < 345]})
+    assert leaks({"worker 2 forked (25601)": grown(15)})
+
+
 def test_a_record_whose_offset_no_broker_has_said_is_not_judged_by_it() -> None:
     places = {0: (0, 0), 1: (0, None), 2: (0, 1)}
     assert not checks.order("flow", [0, 1, 2], places, once=True)
