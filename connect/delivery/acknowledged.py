@@ -73,6 +73,7 @@ class AcknowledgedOutput(Output):
             self._send_singly(batch, encoded)
         else:
             producer.send(encoded, source.positions(batch))
+        self._unsent = False
         source.meter.active(producer.rows_under_way)
 
     def serve(self) -> None:
@@ -168,5 +169,6 @@ class AcknowledgedOutput(Output):
         meter.committed("success", time.monotonic() - began)
         self._store_fails = None
         self._waiter.goes_on()
-        if not self.producer.outstanding:
-            self._source.task.commit()
+        self._collect()
+        if not self.producer.outstanding and not self._acknowledged:
+            self._tell_upstream()

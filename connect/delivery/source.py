@@ -79,6 +79,7 @@ class Output(ABC):
         self.producer = producer
         self._source = source
         self._dead_letters = 0
+        self._unsent = False  # whether the task has returned records that have not been sent
 
     @property
     def written(self) -> int:
@@ -106,6 +107,7 @@ class Output(ABC):
         Raises:
             RecordError: a record fails the task. Its dead letter is written if possible.
         """
+        self._unsent = True
         self._source.errors.begin(batch)
         try:
             return self._source.chain.run(batch)
@@ -142,6 +144,15 @@ class Output(ABC):
 
     def _failed(self) -> None:  # noqa: B027 - a transaction is taken back
         """A record that was not sent fails the task."""
+
+    def _tell_upstream(self) -> None:
+        """What was sent is stored: the task may forget it upstream, unless it has returned more than that (P2).
+
+        A task can be told to stop between a poll and the end of `send`, which may wait long for the lease. What was
+        sent before is stored then, and what that poll returned is read again.
+        """
+        if not self._unsent:
+            self._source.task.commit()
 
     def _take_dead_letters(self) -> SourceBatch | None:
         taken = self._source.errors.take()

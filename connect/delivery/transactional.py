@@ -108,9 +108,11 @@ class TransactionalOutput(Output):
             now, dead = _cut(dead, batch.rows[0] + stop)
             self._send(batch.slice(start, stop), encoded.slice(sent, upto), now)
             start, sent = stop, upto
+            self._unsent = start < len(batch)
             self._end(end)
         if start < len(batch):
             self._send(batch.slice(start, len(batch)), encoded.slice(sent, len(encoded)), dead)
+        self._unsent = False
         self.polled()
 
     def polled(self) -> None:
@@ -252,7 +254,7 @@ class TransactionalOutput(Output):
         if self._source.task.acknowledges_records:
             for number, part in enumerate(parts):
                 self._tell(part, dropped=number < dropped)
-        self._source.task.commit()
+        self._tell_upstream()
 
     def _clear(self) -> None:
         self._parts = []

@@ -293,6 +293,28 @@ def test_a_batch_that_was_sent_in_part_is_never_committed(at: Setting) -> None:
     assert at.broker.aborted == 1
 
 
+@pytest.mark.promise("P2")
+def test_a_task_is_told_nothing_while_part_of_what_it_returned_is_not_committed(at: Setting) -> None:
+    boundary = at.boundary = TaskBoundary()
+    records = [record(value) for value in range(3)]
+    boundary.commit(records[1])
+    at.send_records(records)
+    assert (at.broker.committed, at.task.told) == ([[b"0", b"1", offset(1)]], [])
+    boundary.commit()
+    at.it.polled()
+    assert at.task.told == ["commit"]
+
+
+@pytest.mark.promise("P2")
+def test_a_task_that_is_stopped_before_its_last_batch_is_sent_is_told_nothing(at: Setting) -> None:
+    at.boundary = IntervalBoundary(10, at.clock.now)
+    at.send(1)
+    at.it.encode(SourceBatch.of([record(2)]))
+    at.it.finish(1)
+    assert at.broker.committed == [[b"1", offset(1)]]
+    assert at.task.told == []
+
+
 def test_what_is_complete_is_committed_at_the_end(at: Setting) -> None:
     at.boundary = IntervalBoundary(10, at.clock.now)
     at.send(1)
@@ -362,7 +384,7 @@ def test_a_task_is_told_of_each_record_when_it_counts(monkeypatch: pytest.Monkey
     boundary.abort(records[1])
     boundary.commit(records[4])
     at.send_records(records, keep=lambda value: value != 3)
-    dropped = [(0, None), (1, None), "commit"]
+    dropped = [(0, None), (1, None)]  # and no "commit": more of this batch is to come
     assert at.task.told == [*dropped, (2, 0), (3, None), (4, 1), "commit"]
 
 

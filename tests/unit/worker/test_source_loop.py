@@ -315,6 +315,23 @@ def test_the_task_is_told_only_when_everything_that_it_returned_is_stored(at):
 
 
 @pytest.mark.promise("P2")
+@pytest.mark.parametrize("where", ["poll", "chain"])
+def test_a_task_that_is_stopped_before_its_last_batch_is_sent_is_told_nothing(at, where):
+    """What it returned before is stored; upstream must not forget what it returned last."""
+
+    def stop(batch: Any = None) -> Any:
+        at.control.stopping = batch is None or 2 in batch.values.to_list()
+        return batch
+
+    if where == "chain":
+        at.chain.steps.append(OneStep(stop))
+    at.run(gives(0, 1), lambda: (where == "poll" and stop(), [record(2)])[1])
+    assert at.producer.sent_rows == [0, 1]
+    assert at.stored == [{"a": 2}]
+    assert at.moved("commit") == []
+
+
+@pytest.mark.promise("P2")
 def test_a_task_whose_records_never_stop_is_told_nevertheless(at):
     """Between polls there is always something under way: the loop lets it settle before it tells."""
     at.at_once = False
