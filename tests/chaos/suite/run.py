@@ -127,7 +127,8 @@ class Run:
                 written, arrived = flow.progress()
             except Exception:  # the target is away
                 return
-            self._world.timeline.seen(name, written, arrived)
+            # What is excused does not wait.
+            self._world.timeline.seen(name, written - len(flow.excused_lost), arrived)
 
         return look
 
