@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewTopic
 
 from connect.data.record import TopicPartition
 from connect.errors import ConnectError
@@ -253,6 +254,26 @@ def test_a_topic_that_is_missing_at_first_is_taken_when_it_appears(member, stric
     assert len([r for r in caplog.records if name in r.getMessage()]) == 1  # said once, not at each try
     new_topic(on=strict_broker, name=name)
     until(lambda: one.assignment == {TopicPartition(name, 0)}, one)
+
+
+def test_a_topic_that_is_deleted_and_made_anew_is_read_on(member, strict_broker):
+    servers = {"bootstrap.servers": strict_broker.bootstrap_servers}
+    admin, producer = AdminClient(servers), Producer(servers)
+    name = f"anew-{uuid.uuid4().hex[:8]}"
+
+    def make(first: int, count: int) -> None:
+        admin.create_topics([NewTopic(name, 1, 1)])[name].result(30)
+        for number in range(first, first + count):
+            producer.produce(name, b"%d" % number)
+        assert producer.flush(30) == 0
+
+    make(0, 30)
+    one = member([name], on=strict_broker, **{"metadata.max.age.ms": "300000"})
+    until(lambda: len(one.values) == 30, one)
+    admin.delete_topics([name])[name].result(30)
+    make(100, 20)
+    until(lambda: one.values[-1] == 119, one)
+    assert one.values == [*range(30), *range(100, 120)]
 
 
 def test_aborted_records_are_never_seen_and_the_others_all_are(member, new_topic, transaction):
