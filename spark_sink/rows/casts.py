@@ -24,7 +24,7 @@ _WORDS: Final[Mapping[str, bool]] = {
 }
 _WHOLE: Final = re.compile(r"[+-]?[0-9]+")
 _NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-_SPECIAL: Final = re.compile(r"[+-]?(?:inf|infinity|nan)", re.IGNORECASE)
+_REAL: Final = re.compile(rf"(?P<number>{_NUMBER.pattern})[df]?|[+-]?(?:inf|infinity|nan)", re.IGNORECASE)
 _DATE: Final = re.compile(r"([+-]?[0-9]{4,7})(?:-([0-9]{1,2})(?:-([0-9]{1,2})(?:[ T].*)?)?)?", re.DOTALL)
 _MOMENT: Final = re.compile(
     r"""(\d{4}) (?: - (\d{1,2}) (?: - (\d{1,2})  # year, month, day
@@ -60,6 +60,12 @@ def cast(value: Any, schema: Schema, was: Schema | None = None) -> Any:
         raise CannotCastError(str(error)) from error
 
 
+def _matched(pattern: re.Pattern[str], text: str) -> re.Match[str]:
+    if (match := pattern.fullmatch(text.strip(_SPACE))) is None:
+        raise CannotCastError(text)
+    return match
+
+
 def _boolean(value: Any, _: Schema) -> bool:
     if isinstance(value, str):
         return _WORDS[value.strip(_SPACE).lower()]
@@ -71,10 +77,7 @@ def _boolean(value: Any, _: Schema) -> bool:
 def _whole(value: Any, schema: Schema) -> int:
     match value:
         case str():
-            text = value.strip(_SPACE)
-            if not _WHOLE.fullmatch(text):
-                raise CannotCastError(text)
-            found = int(text)
+            found = int(_matched(_WHOLE, value)[0])
         case bool() | int() | float() | Decimal():
             found = int(value)
         case dt.datetime():
@@ -90,10 +93,8 @@ def _whole(value: Any, schema: Schema) -> int:
 def _real(value: Any, schema: Schema) -> float:
     match value:
         case str():
-            text = value.strip(_SPACE)
-            if not (_NUMBER.fullmatch(text.rstrip("dDfF")) or _SPECIAL.fullmatch(text)):
-                raise CannotCastError(text)
-            found = float(text if _SPECIAL.fullmatch(text) else text.rstrip("dDfF"))
+            match = _matched(_REAL, value)
+            found = float(match["number"] or match[0])
         case bool() | int() | float() | Decimal():
             found = float(value)
         case dt.datetime():
@@ -106,10 +107,7 @@ def _real(value: Any, schema: Schema) -> float:
 def _decimal(value: Any, schema: Schema) -> Decimal:
     match value:
         case str():
-            text = value.strip(_SPACE)
-            if not _NUMBER.fullmatch(text):
-                raise CannotCastError(text)
-            found = Decimal(text)
+            found = Decimal(_matched(_NUMBER, value)[0])
         case bool() | int() | Decimal():
             found = Decimal(value)
         case float():
@@ -173,9 +171,7 @@ def _binary(value: Any, _: Schema) -> bytes:
 def _date(value: Any, _: Schema) -> dt.date:
     match value:
         case str():
-            if (match := _DATE.fullmatch(value.strip(_SPACE))) is None:
-                raise CannotCastError(value)
-            year, month, day = match.groups()
+            year, month, day = _matched(_DATE, value).groups()
             return dt.date(int(year), int(month or 1), int(day or 1))
         case dt.datetime():
             return value.astimezone(dt.UTC).date()
@@ -187,7 +183,7 @@ def _date(value: Any, _: Schema) -> dt.date:
 def _timestamp(value: Any, _: Schema) -> dt.datetime:
     match value:
         case str():
-            return _moment(value.strip(_SPACE))
+            return _moment(value)
         case dt.datetime():
             return value
         case dt.date():
@@ -198,9 +194,7 @@ def _timestamp(value: Any, _: Schema) -> dt.datetime:
 
 
 def _moment(text: str) -> dt.datetime:
-    if (match := _MOMENT.fullmatch(text)) is None:
-        raise CannotCastError(text)
-    year, month, day, hour, minute, second, fraction, zone = match.groups()
+    year, month, day, hour, minute, second, fraction, zone = _matched(_MOMENT, text).groups()
     day_of = dt.date(int(year), int(month or 1), int(day or 1))
     time_of = dt.time(int(hour or 0), int(minute or 0), int(second or 0), int((fraction or "").ljust(6, "0")[:6]))
     return dt.datetime.combine(day_of, time_of, _zone(zone)).astimezone(dt.UTC)

@@ -8,19 +8,15 @@ Records that fit are made into rows as always. Only those that do not are looked
 
 from __future__ import annotations
 
-import base64
-import datetime as dt
-import json
-import math
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
-from typing import Any, Final
+from typing import Any
 
 from connect.data.evolution import Mismatch
 from connect.data.schema import OPTIONAL_STRING, Schema, Type
 from connect.data.values import GroupedValues, Values
 from connect.errors import SchemaError
 from spark_sink.rows.hints import Hints, Lost
+from spark_sink.rows.json_text import json_text
 from spark_sink.rows.shape import VALUE, Fit, Shape, spelled_as
 
 Path = tuple[str, ...]
@@ -185,7 +181,7 @@ def _with_texts(values: Values, lost: Mapping[int, Mapping[Path, Any]], rescued:
             continue
         own = group.schemas[0]
         items = [
-            item if item is None else {**_struct_of(item), rescued: _text(lost[row]) if row in lost else None}
+            item if item is None else {**_struct_of(item), rescued: _text(lost.get(row))}
             for row, item in zip(rows, group.to_list(), strict=True)
         ]
         if own is not None:
@@ -195,44 +191,5 @@ def _with_texts(values: Values, lost: Mapping[int, Mapping[Path, Any]], rescued:
     return GroupedValues(len(values), groups)
 
 
-# JSON as Spark's to_json writes it.
-
-
-def _text(lost: Mapping[Path, Any]) -> str:
-    return _json({".".join(path): value for path, value in lost.items()})
-
-
-def _json(value: Any) -> str:
-    match value:
-        case dict():
-            parts = (f"{_quoted(str(name))}:{_json(each)}" for name, each in value.items() if each is not None)
-            return "{" + ",".join(parts) + "}"
-        case list() | tuple():
-            return "[" + ",".join(map(_json, value)) + "]"
-        case str():
-            return _quoted(value)
-        case None | bool() | int():
-            return _PLAIN.encode(value)
-        case float():
-            return _PLAIN.encode(value) if math.isfinite(value) else _quoted(_SPECIAL.get(str(value), "NaN"))
-        case Decimal():
-            return format(value, "f")
-        case bytes():
-            return _quoted(base64.b64encode(value).decode())
-        case dt.datetime():
-            moment = value.astimezone(dt.UTC).replace(tzinfo=None)
-            return _quoted(moment.isoformat(timespec="milliseconds") + "Z")
-        case dt.date():
-            return _quoted(value.isoformat())
-        case dt.time():
-            seconds = (value.hour * 60 + value.minute) * 60 + value.second
-            return str(seconds * 1000 + value.microsecond // 1000)
-    return _quoted(str(value))
-
-
-_PLAIN: Final = json.JSONEncoder()
-_SPECIAL: Final = {"inf": "Infinity", "-inf": "-Infinity"}
-
-
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
+def _text(lost: Mapping[Path, Any] | None) -> str | None:
+    return None if lost is None else json_text({".".join(path): value for path, value in lost.items()})

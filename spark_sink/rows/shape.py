@@ -112,11 +112,13 @@ class Shape:
     def column(self, name: str) -> Shape:
         """A shape of its own with one of the columns, and with what has that name in other letters; empty for none."""
         fields = () if self.schema is None else self.schema.fields
-        return self.within(Schema.struct({f.name: f.schema for f in fields if f.name.casefold() == name.casefold()}))
+        shape = self.within(Schema.struct({f.name: f.schema for f in fields if f.name.casefold() == name.casefold()}))
+        shape._told = self._told
+        return shape
 
     def within(self, struct: Schema) -> Shape:
-        """A shape of its own, by the same rules, for a part of the table: a struct."""
-        shape = Shape(self._format, self._policy, struct, self._told)
+        """A shape of its own, by the same rules, for a struct within the table: nothing is told of its fields."""
+        shape = Shape(self._format, self._policy, struct)
         shape._exists = self._exists
         return shape
 

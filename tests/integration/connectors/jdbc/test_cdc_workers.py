@@ -19,11 +19,31 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 RESTARTS = 10
 
+_KINDS = pytest.mark.parametrize(
+    "captured",
+    [
+        pytest.param("postgres", marks=pytest.mark.promise("P1", "P2", "P10")),
+        pytest.param("mariadb", marks=pytest.mark.promise("P1", "P10")),
+    ],
+    indirect=True,
+)
+
 
 @pytest.fixture
 def pool(broker: Broker, tmp_path: Path) -> Iterator[Pool]:
     with a_pool(broker.bootstrap_servers, tmp_path) as made:
         yield made
+
+
+def _config(pool: Pool, captured: Captured, exactly_once: bool, **changes: str) -> dict[str, str]:
+    return {
+        **captured.config(topic_prefix=pool.name, poll_interval_ms="50", **changes),
+        "name": "lines",
+        "connector.class": captured.debezium,
+        "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+        "value.converter.schemas.enable": "false",
+        "exactly.once.support": "required" if exactly_once else "requested",
+    }
 
 
 def _insert(captured: Captured, first: int) -> None:
@@ -35,14 +55,7 @@ def _insert(captured: Captured, first: int) -> None:
     captured.execute("BEGIN", *parts, "COMMIT")
 
 
-@pytest.mark.parametrize(
-    "captured",
-    [
-        pytest.param("postgres", marks=pytest.mark.promise("P1", "P2", "P10")),
-        pytest.param("mariadb", marks=pytest.mark.promise("P1", "P10")),
-    ],
-    indirect=True,
-)
+@_KINDS
 @pytest.mark.parametrize("exactly_once", [False, True])
 def test_killed_at_any_moment(
     pool: Pool, captured: Captured, new_topic: Callable[..., str], seed: int, exactly_once: bool
@@ -52,14 +65,7 @@ def test_killed_at_any_moment(
     settings = {"exactly_once_source_support": "enabled"} if exactly_once else {}
     (worker,) = pool.start(1, restart_policy="on", **settings)
     topic = new_topic(name=f"{pool.name}.{captured.table('line')}")
-    config = {
-        **captured.config(topic_prefix=pool.name, max_batch_size="50", poll_interval_ms="50"),
-        "name": "lines",
-        "connector.class": captured.debezium,
-        "value.converter": "org.apache.kafka.connect.json.JsonConverter",
-        "value.converter.schemas.enable": "false",
-        "exactly.once.support": "required" if exactly_once else "requested",
-    }
+    config = _config(pool, captured, exactly_once, max_batch_size="50")
     with closing(Committed(pool.bootstrap, topic)) as seen:
         worker.create("lines", config)
         pool.until(captured.streaming, "the stream begins")
@@ -75,14 +81,7 @@ def test_killed_at_any_moment(
         assert exactly_once is False or numbers() == list(range(1000 * TURNS)), "a change came twice, or out of order"
 
 
-@pytest.mark.parametrize(
-    "captured",
-    [
-        pytest.param("postgres", marks=pytest.mark.promise("P1", "P2", "P10")),
-        pytest.param("mariadb", marks=pytest.mark.promise("P1", "P10")),
-    ],
-    indirect=True,
-)
+@_KINDS
 @pytest.mark.parametrize("exactly_once", [False, True])
 def test_restarted_while_changes_come(
     pool: Pool, captured: Captured, new_topic: Callable[..., str], exactly_once: bool
@@ -92,16 +91,8 @@ def test_restarted_while_changes_come(
     settings = {"exactly_once_source_support": "enabled"} if exactly_once else {}
     (worker,) = pool.start(1, **settings)
     topic = new_topic(name=f"{pool.name}.{captured.table('line')}")
-    config = {
-        **captured.config(topic_prefix=pool.name, poll_interval_ms="50"),
-        "name": "lines",
-        "connector.class": captured.debezium,
-        "value.converter": "org.apache.kafka.connect.json.JsonConverter",
-        "value.converter.schemas.enable": "false",
-        "exactly.once.support": "required" if exactly_once else "requested",
-        "transaction.boundary": "interval",
-        "transaction.boundary.interval.ms": "200",
-    }
+    config = _config(pool, captured, exactly_once)
+    config |= {"transaction.boundary": "interval", "transaction.boundary.interval.ms": "200"}
     inserted, enough = [0], threading.Event()
 
     def insert() -> None:

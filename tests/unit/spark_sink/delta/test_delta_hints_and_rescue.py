@@ -140,6 +140,15 @@ def test_widening_that_is_allowed_is_no_rescue(run: Run, rows: Rows, lake: Path)
     assert [row["more"] for row in rows()] == [None, 1.5, 2.5]
 
 
+def test_a_hint_is_of_a_column_and_not_of_what_is_within_one(run: Run, rows: Rows, lake: Path) -> None:
+    table_of(lake, id=[0], s=pa.array([{"a": 1}], pa.struct([("a", pa.int32())])))
+    orders = run(schema__hints="day date", rescued__data__column="_rescued")
+    orders.put({"id": 1, "s": {"a": "x", "day": "soon"}})
+    orders.commit()
+    assert rescued(rows()) == {0: None, 1: {"s.a": "x"}}
+    assert rows()[1]["s"] == {"a": None, "day": "soon"}
+
+
 def test_of_a_list_or_map_the_whole_is_kept(run: Run, rows: Rows, lake: Path) -> None:
     table_of(
         lake,
