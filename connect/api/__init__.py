@@ -7,6 +7,7 @@ from connect.api.plugin import Configurable, Plugin
 from connect.api.policy import ClientConfigOverridePolicy, ClientConfigRequest
 from connect.api.sink import ErrantRecordReporter, Offsets, SinkTask, SinkTaskContext
 from connect.api.source import RecordMetadata, SourceTask, SourceTaskContext, TransactionContext
+from connect.api.splits import ReadPlan, Split, SplitSourceTask
 from connect.api.transformation import Predicate, StoppedAt, Transformation
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "Plugin",
     "PluginMetrics",
     "Predicate",
+    "ReadPlan",
     "RecordMetadata",
     "SchemaAndValue",
     "SinkConnector",
@@ -31,6 +33,8 @@ __all__ = [
     "SourceConnector",
     "SourceTask",
     "SourceTaskContext",
+    "Split",
+    "SplitSourceTask",
     "StoppedAt",
     "TransactionContext",
     "Transformation",
