@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from connect import ConfigError, ConnectError, ExactlyOnceSupport, SourceConnector, __version__
+from connect.api.engine import WORKER
 from connect.settings import ConfigValue
 from connectors.s3.bucket.keys import problems
 from connectors.s3.source import keys
@@ -22,6 +23,7 @@ class S3SourceConnector(SourceConnector):
     needs: ClassVar[Mapping[str, str]] = {"boto3": "connect-runtime[s3]"}
     version = __version__
     task = S3SourceTask
+    engines = (WORKER, "spark")
 
     def start(self, config: Mapping[str, str]) -> None:
         super().start(config)
@@ -43,6 +45,8 @@ class S3SourceConnector(SourceConnector):
             found[key].errors.append(why)
         try:
             options.check()
+            if config.get("engine") == "spark":
+                options.check_splits()
         except ConfigError as error:
             found[error.key].errors.append(error.message)
         return values

@@ -449,6 +449,12 @@ class S3SourceOptions(
         told = self.topic or self.topic_regex_list or self.template
         return GENERIC if told else RESTORE_BACKUP
 
+    @property
+    def policy(self) -> str:
+        """What to do with what cannot be read: behavior.on.error, else what follows from errors.tolerance."""
+        tolerates = (self.config.raw.get("errors.tolerance") or "").lower() == "all"
+        return self.on_error or (LOG if tolerates else FAIL)
+
     def reading(self) -> ReadOptions:
         """How objects are read."""
         chosen = self.format
@@ -491,4 +497,17 @@ class S3SourceOptions(
         if self.order == BY_PARTITION and not {"partition", "start_offset"} <= variables:
             raise ConfigError(
                 "object.order", "partition needs {{partition}} and {{start_offset}} in file.name.template."
+            )
+
+    def check_splits(self) -> None:
+        """Check that objects can be read by others than the instance that lists them.
+
+        Raises:
+            ConfigError: they would be moved or deleted although they cannot be read.
+        """
+        if self.action != NONE and self.policy != FAIL:
+            raise ConfigError(
+                "behavior.on.error",
+                f"set it to fail, or done.action to none: on Spark the task is not told which objects cannot be read, "
+                f"and done.action={self.action} would be done to them too.",
             )
