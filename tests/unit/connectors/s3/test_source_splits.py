@@ -229,11 +229,12 @@ def test_all_of_a_plan_fits_into_one_record() -> None:
 def test_what_does_not_fit_comes_with_the_next_plan(stored: Stored, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(splits, "_MOST_OBJECTS", 4)
     put(stored, "name", range(10))
-    with planner_of() as planner:
-        counts = []
-        while (read := planner.carry_out(2)) is not None:
-            counts.append(sum(map(len, read.records)))
-        assert counts == [28, 28, 14]
+    with planner_of(s3__poll__interval__ms="60000") as planner:
+        plans: list[list[int]] = []
+        while (read := planner.carry_out(1)) is not None:
+            plans.append(numbers(read.records[0]))
+        assert list(map(len, plans)) == [28, 28, 14]
+        assert [n for plan in plans for n in plan] == [100 * number + n for number in range(10) for n in range(7)]
 
 
 # Afterwards.
@@ -358,16 +359,17 @@ def test_what_cannot_be_read_is_treated_as_asked(stored: Stored, asked: str, cap
 def test_a_reader_continues_where_the_store_failed(stored: Stored) -> None:
     large = lines(range(200_000), width=10)
     stored.put("a", large)
-    put(stored, "name", [9000])
+    stored.put("b", lines([-1]))
     with planner_of(object__shares="1") as planner:
         plan = planner.task.plan(1)
         assert plan is not None
-        # A body tries three times; what is beyond that the reader has to repeat.
-        stored.failing["get_object"] = deque([True, True, True, False, True, True, True, True, True, True])
+        # Three failures in a row are too many for a body, and the reader opens another one: at the beginning of "a",
+        # and twice in its middle, where the connection breaks.
+        stored.failing["get_object"] = deque([True] * 3 + [False] + [True] * 5)
         stored.pieces = deque([len(large) // 2])
         found = numbers(planner.read(plan.splits[0]))
         assert not stored.failing["get_object"]
-        assert sorted(found) == [*range(200_000), *range(900_000, 900_007)]
+        assert found == [*range(200_000), -1]
 
 
 def test_a_store_that_is_away_for_long_is_the_tasks_to_tell(stored: Stored, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -395,6 +397,16 @@ def test_a_plan_of_what_was_listed_before_the_store_failed(stored: Stored) -> No
         assert first is not None
         assert sum(map(len, first.records)) == 14
         assert len(carried_out(planner)) == 14
+
+
+def test_a_store_that_failed_is_left_alone_for_a_while(stored: Stored) -> None:
+    put(stored, "name", [1])
+    with planner_of(s3__retry__backoff__ms="60000", s3__retry__backoff__max__ms="60000") as planner:
+        stored.failing["list_objects_v2"] = deque([True, True])
+        for _ in range(2):
+            with pytest.raises(RetriableError, match="SlowDown"):
+                planner.task.plan(1)
+        assert len(stored.failing["list_objects_v2"]) == 1
 
 
 def test_a_reader_that_is_stopped_does_not_say_that_it_read_all(
