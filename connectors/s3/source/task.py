@@ -6,9 +6,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, TypeVar
 
-from connect import ReadPlan, RetriableError, SourceBatch, SplitSourceTask
+from connect import ConnectError, ReadPlan, RetriableError, SourceBatch, SplitSourceTask
 from connect.api.splits import Split
-from connect.errors import ConnectError
 from connect.kit import RetryBudget
 from connectors.s3.bucket import Bucket
 from connectors.s3.source import keys

@@ -155,7 +155,6 @@ def test_records_come_in_batches_of_at_most_max_poll_records(stored: Stored) -> 
             sizes = [len(batch) for batch in reader.read(planner.config, plan.splits[0])]
         assert sum(sizes) == 28
         assert max(sizes) == 5
-        assert reader.context.metrics is not planner.context.metrics
 
 
 def test_a_split_has_no_secret(stored: Stored) -> None:
