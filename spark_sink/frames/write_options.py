@@ -19,6 +19,7 @@ from spark_sink.frames.options import CLIENT_KEYS, CONNECT_KEYS, advice, with_sm
 from spark_sink.frames.records import ADDED, BYTES, KEY, TOPIC, FrameShape
 from spark_sink.frames.sink_rows import FrameRows
 from spark_sink.source.clients import SourceClients
+from spark_sink.source.writing import OutputPlan
 from spark_sink.source.writing import WritePlan as TopicPlan
 
 _BYTE_ARRAYS: Final = "org.apache.kafka.connect.converters.ByteArrayConverter"
@@ -123,7 +124,8 @@ class Writing:
             raise ConfigError("key.converter", 'is missing: the column "_key" needs one. Or drop the column.')
         if shape.key and "key.converter" not in config:
             raise ConfigError("key.converter", "is missing: key.fields need one.")
-        return TopicPlan(shape, SourceClients("spark", worker, {"name": "spark", **config, **bytes_as_they_are}))
+        clients = SourceClients("spark", worker, {"name": "spark", **config, **bytes_as_they_are})
+        return TopicPlan(shape, OutputPlan(clients))
 
     def sink_plan(self, *, stream: bool) -> WritePlan:
         """How a sink connector writes the rows: its configuration is validated, and its task's is created.

@@ -42,7 +42,8 @@ class TopicWriter(DataSourceArrowWriter):
         number = 0 if context is None else context.partitionId()
         rows = (batch for batch in iterator if batch.num_rows)
         request = BatchRequest(0, Partitioning(1))
-        configs = (plan.clients.config, plan.clients.worker)
+        clients = plan.output.clients
+        configs = (clients.config, clients.worker)
         return TopicWritten(in_executor(lambda: write_part(plan, request, number, rows), *configs))
 
     def commit(self, messages: list[Any]) -> None:

@@ -22,7 +22,7 @@ from spark_sink.source.clients import SourceClients
 from spark_sink.source.committed_batches import CommittedBatches, Partitioning, Run
 from spark_sink.source.records import RowShape
 from spark_sink.source.settings import DeltaSourceOptions, SqlSourceOptions
-from spark_sink.source.writing import WritePlan
+from spark_sink.source.writing import OutputPlan, WritePlan
 
 log = logging.getLogger("connect.spark")
 
@@ -223,7 +223,7 @@ class SourceQueryTask(SupervisedTask):
         self._committed = None if run is None else CommittedBatches(run, self.clients)
         if self._committed is not None:
             self._committed.begin(partitioning, self.keep_going)
-        plan = WritePlan(shape, self.clients, tuple(context.plugin_path), run)
+        plan = WritePlan(shape, OutputPlan(self.clients, tuple(context.plugin_path), run))
         lease_file = str(self.lease_file.path) if self.driver_is_here() else None
         return BatchWriter(plan, partitioning, self._committed, lease_file, self.tally)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -45,22 +45,33 @@ _ABANDON_S: Final = 5.0
 
 
 @dataclass(frozen=True)
-class WritePlan:
-    """What all parts of all batches of a query share. Travels pickled and is never shown.
+class OutputPlan:
+    """How all parts of all batches of a query are written. Travels pickled and is never shown.
 
     Attributes:
-        shape: how a row becomes a record.
         clients: creates Kafka's clients.
         plugin_path: folders of plug-ins, which the executors have too.
         run: with exactly-once, the run; None for at least once.
         id: distinguishes plans.
     """
 
-    shape: RowShape
     clients: SourceClients
     plugin_path: tuple[str, ...] = ()
     run: Run | None = None
-    id: str = field(default_factory=lambda: uuid.uuid4().hex)
+    id: str = field(default_factory=lambda: uuid.uuid4().hex, kw_only=True)
+
+
+@dataclass(frozen=True)
+class WritePlan:
+    """What all parts of all batches of a query of rows share. Travels as its output does.
+
+    Attributes:
+        shape: how a row becomes a record.
+        output: see there.
+    """
+
+    shape: RowShape
+    output: OutputPlan
 
 
 @dataclass(frozen=True)
@@ -149,18 +160,39 @@ class PartWriter:
 
 def write_part(plan: WritePlan, request: BatchRequest, writer: int, rows: Iterator[pa.RecordBatch]) -> Written:
     """Write the rows of one part, in the columns of the plan's shape. Errors as of `PartWriter`."""
+    return write_records(plan.output, request, writer, lambda: _records(plan.shape, rows))
+
+
+def write_records(
+    plan: OutputPlan, request: BatchRequest, writer: int, made: Callable[[], Iterator[SourceBatch]]
+) -> Written:
+    """Write what one writer has of a batch, unless it is in Kafka already: `made` is called then.
+
+    Raises:
+        RecordError: a record cannot be written and errors are not tolerated.
+        ConnectError: the brokers refuse.
+        FencedError: another task writes this part.
+    """
     if writer in request.done:
         return Written(writer, repeated=True)
     resources = part_resources(plan)
-    made = resources.make(rows)
     output = resources.open_output(request, writer)
-    return Written(writer, repeated=True) if output is None else resources.fill(output, writer, made)
+    return Written(writer, repeated=True) if output is None else resources.fill(output, writer, made())
+
+
+def _records(shape: RowShape, rows: Iterator[pa.RecordBatch]) -> Iterator[SourceBatch]:
+    """Records of the rows."""
+    records: Records | None = None
+    for batch in shape.whole(rows):
+        if records is None:
+            records = shape.records(batch.schema)
+        yield records.of(batch)
 
 
 class PartResources:
     """What an executor's process keeps between its parts: the chain, and the reader of committed batches."""
 
-    def __init__(self, plan: WritePlan) -> None:
+    def __init__(self, plan: OutputPlan) -> None:
         clients = plan.clients
         plugins = Plugins.discover([Path(folder) for folder in plan.plugin_path])
         chain = source_chain(plugins, clients.worker, clients.config, time.sleep)
@@ -169,15 +201,6 @@ class PartResources:
         self.plan = plan
         self._source = Source(_NoTask(), chain, errors, _NoLease(), SourceMeter(Registry(), {}), lambda _: {})
         self._committed: NewestRecords | None = None
-
-    def make(self, rows: Iterator[pa.RecordBatch]) -> Iterator[SourceBatch]:
-        """Records of the rows."""
-        shape = self.plan.shape
-        records: Records | None = None
-        for batch in shape.whole(rows):
-            if records is None:
-                records = shape.records(batch.schema)
-            yield records.of(batch)
 
     def open_output(self, request: BatchRequest, writer: int) -> Output | None:
         """The output for a writer's part; None when it is already in Kafka.
@@ -281,7 +304,7 @@ class _NoLease:
 _kept: list[PartResources] = []
 
 
-def part_resources(plan: WritePlan) -> PartResources:
+def part_resources(plan: OutputPlan) -> PartResources:
     """The resources of a plan in this process, which keeps those of one plan."""
     if _kept and _kept[0].plan.id != plan.id:
         with suppress(Exception):  # plug-ins raise anything, and nobody needs it any more

@@ -22,7 +22,7 @@ from connect.pipeline import RecordError
 from spark_sink.source.clients import SourceClients
 from spark_sink.source.committed_batches import CommittedBatches, Partitioning, Run
 from spark_sink.source.records import RowShape
-from spark_sink.source.writing import BatchRequest, PartWriter, WritePlan, Written
+from spark_sink.source.writing import BatchRequest, OutputPlan, PartWriter, WritePlan, Written
 
 CUT = Partitioning(2, ("id",))
 ROOT = Path(__file__).parents[3]
@@ -70,7 +70,7 @@ class Place:
     def plan(self, committed: CommittedBatches | None = None, **config: str) -> WritePlan:
         shape = RowShape(self.topic, ("id",), ("id", "name"))
         own = clients(self.broker, **config)
-        return WritePlan(shape, own, run=None if committed is None else committed.run)
+        return WritePlan(shape, OutputPlan(own, run=None if committed is None else committed.run))
 
     def request(self, committed: CommittedBatches, batch: int, partitioning: Partitioning = CUT) -> BatchRequest:
         since = committed.refresh()
@@ -189,12 +189,12 @@ KILLED = """
     from spark_sink.source.committed_batches import Run
     from spark_sink.source.clients import SourceClients
     from spark_sink.source.records import RowShape
-    from spark_sink.source.writing import PartWriter, BatchRequest, WritePlan
+    from spark_sink.source.writing import OutputPlan, PartWriter, BatchRequest, WritePlan
     from connect.delivery.transactional import TransactionalOutput
     from spark_sink.source.committed_batches import Partitioning
     told = json.loads(sys.argv[1])
-    plan = WritePlan(RowShape(told["topic"], ("id",), ("id", "name")), SourceClients("orders", told["worker"], {}),
-                     run=Run(**told["run"]))
+    clients = SourceClients("orders", told["worker"], {})
+    plan = WritePlan(RowShape(told["topic"], ("id",), ("id", "name")), OutputPlan(clients, run=Run(**told["run"])))
     request = BatchRequest(0, Partitioning(2, ("id",)), since={int(k): v for k, v in told["since"].items()})
     if told["when"] == "after the commit":
         finish = TransactionalOutput.finish
@@ -299,7 +299,7 @@ def test_topics_are_made_as_the_connector_says(place: Place, broker: Broker) -> 
     plan = place.plan(**{name.replace("replication_factor", "replication.factor"): v for name, v in keys.items()})
     topic = f"made-{uuid.uuid4().hex[:8]}"
     shape = RowShape(topic, ("id",), ("id",))
-    written(WritePlan(shape, plan.clients), BatchRequest(0, CUT), rows([1]))
+    written(WritePlan(shape, OutputPlan(plan.output.clients)), BatchRequest(0, CUT), rows([1]))
     found = Producer({"bootstrap.servers": broker.bootstrap_servers}).list_topics(topic, timeout=10).topics[topic]
     assert len(found.partitions) == 3
 
