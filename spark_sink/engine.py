@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Final
 
 from connect.api import SinkConnector
 from connect.api.engine import WORKER, Engine, EngineTask
+from connect.api.splits import SplitSourceTask
 from connect.errors import ConfigError
 from spark_sink.connector_sink.plan import FlushOptions
 from spark_sink.query.settings import QueryOptions
@@ -16,10 +17,14 @@ from spark_sink.session.settings import SessionOptions
 
 #: The task of a sink connector that says nothing else by its attribute `spark_task`, "module:Class".
 _ANY_SINK: Final = "spark_sink.query.connector_sink_task:ConnectorSinkTask"
+#: The same for sources whose tasks are `SplitSourceTask`.
+_ANY_SOURCE: Final = "spark_sink.connector_source.task:ConnectorSourceTask"
+#: Of the keys of queries, those that sources know.
+_OF_SOURCES: Final = ("trigger",)
 
 
 class SparkEngine(Engine):
-    """Runs sink connectors, and those that are made for it, as streaming queries of Spark."""
+    """Runs sink connectors, sources that can be split, and those that are made for it."""
 
     name = "spark"
     settings: ClassVar = QueryOptions.definition() | FlushOptions.definition() | SessionOptions.definition()
@@ -36,6 +41,14 @@ class SparkEngine(Engine):
             problems.append(("engine", f"spark needs Spark. Install it: pip install 'connect-runtime[spark]'{other}"))
         if (config.get("errors.retry.topics") or "").strip():
             problems.append(("errors.retry.topics", "is not there on Spark. Leave it out, or set engine=worker."))
+        if _task_of(connector) == _ANY_SOURCE:
+            of_sinks = [*QueryOptions.definition(), *FlushOptions.definition()]
+            unknown = {each.name for each in of_sinks} - set(_OF_SOURCES)
+            problems += [
+                (key, "is for sinks on Spark: a source plans its batches itself. Leave it out.")
+                for key in config
+                if key in unknown and key not in connector.settings
+            ]
         return problems
 
     def knows(self, key: str) -> bool:
@@ -48,4 +61,6 @@ def _task_of(connector: type[Any]) -> str:
         return str(named)
     if issubclass(connector, SinkConnector):
         return _ANY_SINK
+    if isinstance(connector.task, type) and issubclass(connector.task, SplitSourceTask):
+        return _ANY_SOURCE
     raise ConfigError("engine", f"{connector.__name__} does not run on Spark. Write worker.")

@@ -42,6 +42,11 @@ def spreads(name: str) -> bool:
     return name != WORKER and load_engine(name).spreads
 
 
+def is_of_engine(partition: object) -> bool:
+    """Whether a source partition is an engine's note of its writers, of which no connector knows."""
+    return isinstance(partition, dict) and set(partition) == {"writer"}
+
+
 def keeps_position(name: str) -> bool:
     """Whether it keeps the position of a sink outside of its consumer group."""
     return name != WORKER and load_engine(name).keeps_position

@@ -145,13 +145,14 @@ class Host:
 
     def _alter_offsets(self, request: messages.AlterOffsets) -> messages.CheckedOffsets:
         from connect.data.record import TopicPartition
-        from connect.plugins.engines import chosen_engine, keeps_position
+        from connect.plugins.engines import chosen_engine, is_of_engine, keeps_position
         from connect.plugins.loading import load_class
 
         made: Any = load_class(request.target, request.folder)()
         changes = {
             frozenset(partition.items()) if isinstance(partition, dict) else TopicPartition(*partition): offset
             for partition, offset in request.offsets
+            if not (offset is None and is_of_engine(partition))
         }
         engine = chosen_engine(type(made), request.config, {"engine.default": request.engine_default})
         return messages.CheckedOffsets(bool(made.alter_offsets(request.config, changes)), keeps_position(engine))

@@ -13,7 +13,7 @@ from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMessage
 
 from connect.data.record import TopicPartition
-from connect.errors import ConfigError, ConnectError, DataError
+from connect.errors import ConfigError, ConnectError, DataError, RetriableError
 from connect.pipeline.error_kinds import ErrorKind, kind_of
 from connect.telemetry.redaction import RedactingFilter, Redactor, names_a_secret
 from spark_sink.connector_sink import progress_files
@@ -83,8 +83,14 @@ def check_whole(connector: str, messages: Sequence[Any], batch: int) -> None:
         )
 
 
-def in_executor(work: Callable[[], T], *configs: Mapping[str, str]) -> T:
-    """Run a function with an executor's logging, and raise its error in one line; logs and errors have no secrets."""
+def in_executor(work: Callable[[], T], *configs: Mapping[str, str], retries: bool = False) -> T:
+    """Run a function with an executor's logging, and raise its error in one line; logs and errors have no secrets.
+
+    Args:
+        work: the function.
+        configs: that may hold secrets.
+        retries: whether a RetriableError stays one, so that the query restarts rather than fail.
+    """
     redactor = Redactor()
     for config in configs:
         redactor.remember(value for key, value in config.items() if names_a_secret(key))
@@ -94,6 +100,8 @@ def in_executor(work: Callable[[], T], *configs: Mapping[str, str]) -> T:
     except Exception as error:  # plug-ins raise anything
         trace = redactor.redact("".join(traceback.format_exception(error)))
         failed = _failed(error, redactor)
+        if retries and isinstance(error, RetriableError):
+            failed = RetriableError(str(failed))
     raise failed from _Trace(trace)
 
 

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import logging
-import threading
-import time
-import uuid
-from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
+from spark_sink.query.polled import PolledQuery
 from spark_sink.source.batches import BatchWriter, check_columns
 from spark_sink.source.polls import Polls
 from spark_sink.source.records import RowShape
 from spark_sink.source.settings import OPTION, STREAM, SqlSourceOptions
 from spark_sink.source.task import SourceProgress, SourceQueryTask
 
-log = logging.getLogger("connect.spark")
-
 _VIEW = "source"
-_LOOK_AGAIN_S: Final = 0.2
-_STOP_S: Final = 3.0
 
 
 class SqlSourceTask(SourceQueryTask):
@@ -84,7 +76,12 @@ class SqlSourceTask(SourceQueryTask):
             self.store,
         )
         once = self.running.trigger != "interval"
-        return PolledQuery(polls.once, options.poll_interval, self.may_begin, self.session.spark, once=once)
+
+        def poll() -> bool:
+            polls.once()
+            return False  # all of it is one batch
+
+        return PolledQuery(poll, options.poll_interval, self.may_begin, self.session.spark, once=once)
 
     def _shape(self, schema: Any) -> RowShape:
         options = self.options
@@ -94,93 +91,3 @@ class SqlSourceTask(SourceQueryTask):
         shape = RowShape(options.topic, tuple(options.key_fields), values, tuple(order), self.partition())
         check_columns(schema, shape)
         return shape
-
-
-class PolledQuery:
-    """Runs polls on a thread of its own, with the interface of a StreamingQuery: it is supervised like one.
-
-    Args:
-        poll: one poll; its errors end the query.
-        interval: seconds from the start of one poll to that of the next.
-        may_begin: whether a poll may begin now.
-        spark: the session of the polls; a running one is interrupted there when the query is stopped.
-        once: end after the first poll.
-    """
-
-    recentProgress: tuple[Any, ...] = ()  # noqa: N815 - Spark's name, here and below
-
-    def __init__(
-        self,
-        poll: Callable[[], None],
-        interval: float,
-        may_begin: Callable[[], bool],
-        spark: Any,
-        *,
-        once: bool = False,
-    ) -> None:
-        self._poll = poll
-        self._interval = interval
-        self._may_begin = may_begin
-        self._spark = spark
-        self._once = once
-        self._tag = f"poll-{uuid.uuid4().hex}"
-        self._over = threading.Event()
-        self._ended = threading.Event()
-        self._busy = False
-        self._error: Exception | None = None
-        self._thread = threading.Thread(target=self._run, name="polls", daemon=True)
-        self._thread.start()
-
-    @property
-    def isActive(self) -> bool:  # noqa: N802
-        """Whether it runs."""
-        return not self._ended.is_set()
-
-    @property
-    def status(self) -> dict[str, Any]:
-        """Whether a poll is running at this moment."""
-        return {"isTriggerActive": self._busy}
-
-    def exception(self) -> Exception | None:
-        """The error that ended it, if any."""
-        return self._error
-
-    def awaitTermination(self, seconds: float) -> bool:  # noqa: N802
-        """Wait this long for its end, and return whether it has ended."""
-        return self._ended.wait(seconds)
-
-    def stop(self) -> None:
-        """End it, and a running poll."""
-        self._over.set()
-        if self._busy:
-            try:
-                self._spark.interruptTag(self._tag)
-            except Exception as error:  # the session goes in any case
-                log.debug("A poll could not be interrupted: %s", error)
-        self._ended.wait(_STOP_S)
-
-    def _run(self) -> None:
-        due = time.monotonic()
-        try:
-            while not self._over.is_set():
-                if time.monotonic() < due or not self._may_begin():
-                    self._over.wait(min(_LOOK_AGAIN_S, max(0.01, due - time.monotonic())))
-                    continue
-                due = time.monotonic() + self._interval
-                self._do()
-                if self._once:
-                    return
-        except Exception as error:  # Spark and plug-ins raise anything
-            if not self._over.is_set():
-                self._error = error
-        finally:
-            self._ended.set()
-
-    def _do(self) -> None:
-        self._busy = True
-        self._spark.addTag(self._tag)
-        try:
-            self._poll()
-        finally:
-            self._busy = False
-            self._spark.removeTag(self._tag)

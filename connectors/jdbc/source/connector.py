@@ -16,6 +16,7 @@ from connect import (
     SourceConnector,
     __version__,
 )
+from connect.api.engine import WORKER
 from connect.kit import Watch, shared_out
 from connect.settings import ConfigValue
 from connectors.jdbc.database import Database, TableName
@@ -26,6 +27,7 @@ from connectors.jdbc.source.keys import BULK, SNAPSHOT, JdbcSourceOptions
 from connectors.jdbc.source.parts import Part, written
 from connectors.jdbc.source.plan import key_of, names
 from connectors.jdbc.source.servers import Select, Server, server_of
+from connectors.jdbc.source.splits import NO_SUFFIX
 from connectors.jdbc.source.tables import Selection
 from connectors.jdbc.source.task import JdbcSourceTask
 
@@ -42,6 +44,7 @@ class JdbcSourceConnector(SourceConnector):
     needs: ClassVar[Mapping[str, str]] = {"sqlalchemy": "connect-runtime[jdbc]"}
     version = __version__
     task = JdbcSourceTask
+    engines = (WORKER, "spark")
 
     @classmethod
     def datasets(cls, config: Mapping[str, str]) -> Sequence[tuple[str, str]]:
@@ -88,6 +91,8 @@ class JdbcSourceConnector(SourceConnector):
             translate(JdbcSourceOptions.parse(config).url)
         except ConfigError as error:
             found[error.key].errors.append(error.message)
+        if found["query.suffix"].value and (config.get("engine") or "").strip() == "spark":
+            found["query.suffix"].errors.append(NO_SUFFIX)
         return values
 
     def choices(self, key: str, config: Mapping[str, str]) -> list[str]:

@@ -19,11 +19,13 @@ class Plan:
     Attributes:
         times: columns of which the first that is not null is a row's time.
         number: the incrementing column; of a snapshot the key by which it is read, if there is one.
+        key: the column of whole numbers by which rows can be divided, as far as it was looked for.
     """
 
     mode: str
     times: tuple[Column, ...] = ()
     number: Column | None = None
+    key: Column | None = None
 
 
 def names(options: JdbcSourceOptions, part: Part) -> tuple[str, tuple[str, ...], str]:
@@ -56,11 +58,19 @@ def _mapped(mappings: Sequence[tuple[re.Pattern[str], tuple[str, ...]]], key: st
     return found[0]
 
 
-def plan(options: JdbcSourceOptions, part: Part, columns: Sequence[Column], primary_key: Sequence[str]) -> Plan:
+def plan(
+    options: JdbcSourceOptions,
+    part: Part,
+    columns: Sequence[Column],
+    primary_key: Sequence[str],
+    *,
+    keyed: bool = False,
+) -> Plan:
     """How to read a part whose columns are known.
 
     Args:
-        primary_key: names of its columns; called with mode=snapshot and ranges only.
+        primary_key: names of its columns; needed with mode=snapshot, with ranges, and with `keyed`.
+        keyed: whether the key is looked for in every mode.
 
     Raises:
         ConfigError, ConnectError: a column is missing, or unsuitable.
@@ -69,8 +79,8 @@ def plan(options: JdbcSourceOptions, part: Part, columns: Sequence[Column], prim
     # Of a query's columns not every database tells whether they may be null.
     strict = options.validate_non_null and part.table is not None
     if mode in (BULK, SNAPSHOT):
-        wanted = mode == SNAPSHOT or part.cuts
-        return Plan(mode, (), key_of(columns, number, primary_key) if wanted else None)
+        key = key_of(columns, number, primary_key) if keyed or mode == SNAPSHOT or part.cuts else None
+        return Plan(mode, (), key if mode == SNAPSHOT or part.cuts else None, key)
     found = tuple(_column(columns, name, "timestamp.column.name", part) for name in times)
     _check_times(found, strict, part)
     counting = None
@@ -81,7 +91,7 @@ def plan(options: JdbcSourceOptions, part: Part, columns: Sequence[Column], prim
                 f'The incrementing column "{counting.name}" of {part} may be null, and such rows are never read. '
                 "Make it NOT NULL, choose another one, or set validate.non.null=false."
             )
-    return Plan(mode, found, counting)
+    return Plan(mode, found, counting, counting or (key_of(columns, number, primary_key) if keyed else None))
 
 
 def _check_times(times: Sequence[Column], strict: bool, part: Part) -> None:

@@ -20,6 +20,9 @@ from connectors.jdbc.database.columns import UNTOLD_SCALE, Column, Kind, Mapping
 if TYPE_CHECKING:
     import pyarrow as pa
 
+#: The most bytes of a database's text that one batch is made of.
+MOST_BYTES: Final = 8 * 1024 * 1024
+
 #: A column as it was read: Python values, or Arrow.
 Read = Any
 

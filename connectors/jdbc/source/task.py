@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from connect import ConnectError, DataError, RetriableError, SourceBatch, SourceTask
+from connect import ConnectError, DataError, ReadPlan, RetriableError, SourceBatch, SplitSourceTask
 from connect.kit import RetryBudget
 from connectors.jdbc.database import Database, passes
 from connectors.jdbc.database.connection import reason
@@ -16,6 +16,7 @@ from connectors.jdbc.source.keys import JdbcSourceOptions
 from connectors.jdbc.source.parts import Part, read
 from connectors.jdbc.source.reader import Reader
 from connectors.jdbc.source.servers import server_of
+from connectors.jdbc.source.splits import PartSplits, part_of, read_split
 
 log = logging.getLogger(__name__)
 
@@ -24,7 +25,7 @@ _SLICE_S: Final = 0.05
 _RATE_S: Final = 5.0
 
 
-class JdbcSourceTask(SourceTask):
+class JdbcSourceTask(SplitSourceTask):
     """Reads some tables, parts of tables, or a query. Keys are null, the timestamp is left to the producer."""
 
     settings = JdbcSourceOptions.definition()
@@ -59,6 +60,38 @@ class JdbcSourceTask(SourceTask):
                 return batch
             asked.add(reader)
         return None
+
+    def plan(self, most: int) -> ReadPlan | None:
+        if not self._wait(time.monotonic() + _WAIT_S):
+            if self._failing is not None:
+                self._failing.check()
+            return None
+        now = time.monotonic()
+        due = [reader for reader in self._readers if not reader.done and reader.due <= now]
+        due = sorted(due, key=lambda reader: reader.due)[:most]
+        splits: list[dict[str, Any]] = []
+        stored: list[tuple[dict[str, Any], dict[str, Any] | None]] = []
+        for number, reader in enumerate(due):
+            found = self._planned(reader, (most - len(splits)) // (len(due) - number))
+            if found is not None:
+                splits += found.splits
+                stored += [] if found.offset is None else [(dict(reader.partition), found.offset)]
+        return ReadPlan(splits, stored) if splits else None
+
+    def read(self, config: Mapping[str, str], split: Mapping[str, Any]) -> Iterator[SourceBatch]:
+        options = JdbcSourceOptions.parse({**config, "connection.attempts": "1"})
+        database = Database(options, config, self.context.stopping)
+        self.context.exit_stack.callback(database.close)
+        server = server_of(database, quotes=options.quotes, timeout_ms=options.query_timeout_ms)
+        part = part_of(split)
+        try:
+            yield from read_split(split, part, options, server)
+        except Exception as error:
+            database.discard()
+            if part.table is not None and server.missing(error):
+                log.warning("%s is not there any more: %s.", _capital(part), reason(error))
+                return
+            raise _failure(part, database, error) from error
 
     def stop(self) -> None:
         for reader in self._readers:
@@ -110,10 +143,22 @@ class JdbcSourceTask(SourceTask):
         except Exception as error:
             self._failed(reader, error)
             return None
+        self._worked(reader, 0 if batch is None else len(batch))
+        return batch
+
+    def _planned(self, reader: Reader, most: int) -> PartSplits | None:
+        try:
+            found = reader.plan(most)
+        except Exception as error:
+            self._failed(reader, error)
+            return None
+        self._worked(reader, 0 if found is None else found.rows)
+        return found
+
+    def _worked(self, reader: Reader, rows: int) -> None:
         reader.retries.worked()
         self._failing = None
-        self._count(reader, 0 if batch is None else len(batch))
-        return batch
+        self._count(reader, rows)
 
     def _failed(self, reader: Reader, error: Exception) -> None:
         """Raise errors for the runtime; a dropped table is left to the connector, which notices it."""
@@ -126,17 +171,12 @@ class JdbcSourceTask(SourceTask):
             reader.due = time.monotonic() + max(1.0, self._interval)
             log.warning("%s is not there: %s. It is looked for again.", _capital(reader.part), reason(error))
             return
-        if isinstance(error, DataError) or not (isinstance(error, RetriableError) or passes(error)):
-            self._database.discard()
-            if isinstance(error, ConnectError):
-                raise error
-            raise ConnectError(
-                f"{_capital(reader.part)} cannot be read from {self._database}: {reason(error)}"
-            ) from error
         self._database.discard()
+        failure = _failure(reader.part, self._database, error)
+        if not isinstance(failure, RetriableError):
+            raise failure from error
         self._failing = reader.retries
-        why = str(error) if isinstance(error, ConnectError) else f"{self._database}: {reason(error)}"
-        raise self._failing.failed(f"Reading {reader.part} failed: {why.rstrip('.')}.") from error
+        raise self._failing.failed(str(failure)) from error
 
     def _count(self, reader: Reader, rows: int) -> None:
         metrics, table = self.context.metrics, str(reader.part.table or "query")
@@ -155,3 +195,13 @@ class JdbcSourceTask(SourceTask):
 def _capital(part: Part) -> str:
     said = str(part)
     return said[0].upper() + said[1:]
+
+
+def _failure(part: Part, database: Database, error: Exception) -> ConnectError:
+    """The error to raise for what went wrong while a part was read: a RetriableError where it may pass."""
+    if isinstance(error, DataError) or not (isinstance(error, RetriableError) or passes(error)):
+        if isinstance(error, ConnectError):
+            return error
+        return ConnectError(f"{_capital(part)} cannot be read from {database}: {reason(error)}")
+    why = str(error) if isinstance(error, ConnectError) else f"{database}: {reason(error)}"
+    return RetriableError(f"Reading {part} failed: {why.rstrip('.')}.")

@@ -1,0 +1,1 @@
+"""Source connectors on Spark: the worker's process plans, executors read, convert and write."""
