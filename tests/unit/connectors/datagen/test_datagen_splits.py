@@ -42,7 +42,7 @@ def _planned(config: dict[str, str], offsets: Offsets = (), most: int = 4) -> tu
 
 
 def _polled(config: dict[str, str], offsets: Offsets = (), count: int = 0) -> tuple[list[Any], Offsets]:
-    with SourceRun(DatagenConnector, config, offsets=list(offsets)) as run:
+    with SourceRun(DatagenConnector, config, offsets=[(part, offset or {}) for part, offset in offsets]) as run:
         if count:
             run.poll_until(count)
         else:
