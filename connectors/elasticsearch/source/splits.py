@@ -37,7 +37,8 @@ class Part:
     def within(self, page: Page) -> Page:
         """What of a page belongs to it."""
         end = self.end.search_after
-        hits = [hit for hit in page.hits if hit.sort <= end]
+        # Elasticsearch adds a number of its own to what documents are sorted by.
+        hits = [hit for hit in page.hits if hit.sort[: len(end)] <= end]
         return Page(page.shard, hits, page.size, page.last or len(hits) < len(page.hits))
 
 

@@ -58,6 +58,12 @@ def test_a_page_is_cut_behind_the_last_document() -> None:
     assert not Part(page.shard, Position(), Position(9, 4), None).within(page).last
 
 
+def test_what_elasticsearch_adds_to_an_order_is_left_out() -> None:
+    hit = Hit(index="orders", id="a", sort=[9, 4294967305], source=msgspec.Raw(b"{}"))
+    page = Page(Shard("orders", "u", 0), [hit], 100, last=True)
+    assert _part(0, -1, 9).within(page).hits == [hit]
+
+
 def test_without_refresh_only_old_operations_are_settled() -> None:
     now = [0.0]
     limits = Limits("at", 5.0, False, lambda _: "date", lambda _: 1, lambda: now[0])
