@@ -72,7 +72,7 @@ def _stored(planner: Planner, partitions: list[Mapping[str, Any]]) -> Offsets:
 @pytest.mark.quick
 @pytest.mark.parametrize("more", BY)
 @pytest.mark.parametrize("most", [1, 2, 8])
-def test_the_union_of_splits_is_what_polling_gives(new_index: NewIndex, more: dict[str, str], most: int) -> None:
+def test_the_union_of_splits_is_what_polling_gives(new_index: NewIndex, more: dict[str, Any], most: int) -> None:
     index = _new(new_index, 3)
     _write(index, 0, 500)
     index.delete("n7")
@@ -86,7 +86,7 @@ def test_the_union_of_splits_is_what_polling_gives(new_index: NewIndex, more: di
 
 
 @pytest.mark.parametrize("more", BY)
-def test_it_goes_on_in_both_directions(new_index: NewIndex, more: dict[str, str]) -> None:
+def test_it_goes_on_in_both_directions(new_index: NewIndex, more: dict[str, Any]) -> None:
     index = _new(new_index, 2)
     partitions: list[Mapping[str, Any]] = [{"index": index.name, "shard": number} for number in range(2)]
     _write(index, 0, 100)
@@ -134,10 +134,12 @@ def test_a_beginning_that_is_set(new_index: NewIndex) -> None:
 
 def test_what_is_written_while_plans_are_carried_out_is_read_once(new_index: NewIndex) -> None:
     index = _new(new_index, 2)
-    threads = [
-        threading.Thread(target=lambda at=at: [_write(index, at * 500 + turn * 25, 25) for turn in range(20)])
-        for at in range(3)
-    ]
+
+    def write(writer: int) -> None:
+        for turn in range(20):
+            _write(index, writer * 500 + turn * 25, 25)
+
+    threads = [threading.Thread(target=write, args=[writer]) for writer in range(3)]
     found: list[int] = []
     with _planner(index) as planner:
         for thread in threads:
@@ -173,6 +175,7 @@ def test_an_index_that_is_deleted_before_it_is_read_is_left_out(new_index: NewIn
         if again:
             index.make(1, n="long", at="date_nanos")
             _write(index, 0, 5)
+            index.server.request("POST", f"/{index.name}/_refresh")
         assert planner.read(plan.splits[0]) == []
         planner.stored.set("c", plan.offsets)
         if again:
