@@ -10,70 +10,63 @@ from __future__ import annotations
 import logging
 import random
 import time
-from collections.abc import Mapping
-from itertools import chain
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from connect import (
     ConfigError,
     ConnectError,
     ExactlyOnceSupport,
-    Header,
-    Headers,
+    ReadPlan,
     SourceBatch,
     SourceConnector,
-    SourceTask,
-    Values,
+    SplitSourceTask,
     __version__,
-    schema,
 )
-from connect.data import Constant, Deferred, Plain
+from connect.api.engine import WORKER
+from connect.api.splits import Split
 from connect.settings import ConfigValue
 from connectors.datagen import keys
-from connectors.datagen.pace import Pace, Pauses, Steady, Unbounded
-from connectors.datagen.rows import BLOCK, Rows, Share
+from connectors.datagen.batches import FIRST, SEED, TASKS, Batches, fitting, size_of_record
+from connectors.datagen.pace import CAUGHT_UP_S, Pace, Pauses, Steady, Unbounded
+from connectors.datagen.rows import BLOCK, Rows
 
 log = logging.getLogger(__name__)
 
-_SEED: Final = "random.seed"
-_TASKS: Final = "tasks"
-_FIRST: Final = "first"
 _WAIT_S: Final = 0.5
 _SLICE_S: Final = 0.05
-#: The bytes that one poll may bring, roughly.
-_POLL_BYTES: Final = 2 << 20
+#: The most records of a split, and the bytes that it may bring, roughly.
+_SPLIT_RECORDS: Final = 100_000
+_SPLIT_BYTES: Final = 64 << 20
+#: Fewer records are not split.
+_LEAST: Final = 20_000
+#: A plan takes a while to be carried out: so many seconds of records that were due meanwhile are caught up on.
+_ROUND_S: Final = 60.0
 
 
-class DatagenTask(SourceTask):
+class DatagenTask(SplitSourceTask):
     """Generates its share of the records."""
 
     settings = keys.DatagenOptions.definition()
 
     def start(self, config: Mapping[str, str]) -> None:
         options = keys.DatagenOptions.parse(config)
-        number, count, first = options.task_id, options.task_count, options.task_first
-        self._partition = {keys.TASK: number}
-        stored = self.context.offset(self._partition) or {}
+        count, first = options.task_count, options.task_first
+        stored = self.context.offset({keys.TASK: options.task_id}) or {}
         # An offset that says nothing of how records were shared out is a user's, or of Confluent's connector.
-        mine = bool(stored) and (stored.get(_TASKS), stored.get(_FIRST)) in ((count, first), (None, None))
+        mine = bool(stored) and (stored.get(TASKS), stored.get(FIRST)) in ((count, first), (None, None))
         seed = options.random_seed
         if seed is None:
-            seed = stored.get(_SEED) if mine else None  # whatever the connector has chosen since
-        self._seed = options.task_seed if seed is None else seed
-        self._generation = int(stored.get(keys.GENERATION, 0))
-        self._told = {keys.GENERATION: self._generation + 1, _SEED: self._seed, _TASKS: count, _FIRST: first}
-        end = options.iterations * count if options.iterations >= 1 else None
-        self._share = Share(number, count, end)
+            seed = stored.get(SEED) if mine else None  # whatever the connector has chosen since
+        seed = options.task_seed if seed is None else seed
+        self._batches = Batches(options, seed, int(stored.get(keys.GENERATION, 0)))
+        self._share = self._batches.share
         self._at = int(stored[keys.ITERATION]) if mine else first
-        self._rows = Rows(options, self._seed)
-        self._topic = options.kafka_topic
         self._most = options.batch_size
         self._fill = min(self._most, BLOCK)  # until it is known how big records are
         self._pace = _pace(options)
-        self._began = options.timestamp_start
-        self._step = options.timestamp_step_ms
-        self._headers = [each for each in options.headers if each not in keys.OWN_HEADERS]
-        self._own_headers = [each for each in options.headers if each in keys.OWN_HEADERS]
+        self._plan_pace = _pace(options, _ROUND_S)
+        self._of_split = 0  # until it is known how big records are
         self._held: SourceBatch | None = None
         self._given = 0
         self._ended = False
@@ -82,7 +75,7 @@ class DatagenTask(SourceTask):
         if self._held is None and not self._make():
             return None
         assert self._held is not None
-        count = self._due(min(self._fill, len(self._held) - self._given))
+        count = self._due(self._pace, min(self._fill, len(self._held) - self._given))
         if not count:
             return None
         start, stop = self._given, self._given + count
@@ -90,14 +83,52 @@ class DatagenTask(SourceTask):
         self._given = stop
         if stop == len(self._held):
             self._held = None
-        self.context.metrics.count("datagen_records_total", count, topic=self._topic)
+        self._tell(batch, self._batches.topic)
         return batch
 
-    def _due(self, most: int) -> int:
+    def plan(self, most: int) -> ReadPlan | None:
+        """See `SplitSourceTask.plan`. As many records as are due, or fill the splits."""
+        if self._share.at_or_after(self._at) is None:
+            self._end()
+            return None
+        if not self._of_split:
+            sample = self._batches.of(self._share.runs(self._at, 1))
+            self._of_split = max(1, min(_SPLIT_RECORDS, _SPLIT_BYTES // size_of_record(sample)))
+        count = self._due(self._plan_pace, most * self._of_split)
+        if not count:
+            return None
+        runs = self._share.runs(self._at, count)
+        # Small ones are not worth what a split costs, and each but the last ends with a block.
+        each = max(-(-sum(map(len, runs)) // most), min(_LEAST, self._of_split))
+        splits: list[Split] = []
+        begun, made = runs[0].start, 0
+        for run in runs:
+            made += len(run)
+            if made >= each * (len(splits) + 1) or run is runs[-1]:
+                splits.append(self._batches.split(begun, run.stop))
+                begun = run.stop
+        self._at = runs[-1].stop
+        return ReadPlan(splits, [(self._batches.partition, self._batches.offset(self._at - 1))])
+
+    def read(self, config: Mapping[str, str], split: Split) -> Iterator[SourceBatch]:
+        """See `SplitSourceTask.read`."""
+        options = keys.DatagenOptions.parse(config)
+        batches = Batches.of_split(options, split)
+        fill = min(options.batch_size, BLOCK)
+        at, stop = split["start"], split["stop"]
+        while (following := batches.share.at_or_after(at)) is not None and following < stop:
+            runs = batches.share.runs(following, fill, stop)
+            batch = batches.of(runs)
+            self._tell(batch, batches.topic)
+            yield batch
+            at = runs[-1].stop
+            fill = fitting(batch, options.batch_size)
+
+    def _due(self, pace: Pace, most: int) -> int:
         """The number of records that are due, after waiting a little for the first one."""
         until = time.monotonic() + _WAIT_S
         while not self.context.stopping():
-            count, wait = self._pace.due(most)
+            count, wait = pace.due(most)
             if count:
                 return count
             left = until - time.monotonic()
@@ -117,51 +148,20 @@ class DatagenTask(SourceTask):
             made += len(runs[-1])
             self._at = runs[-1].stop
         if not runs:
-            if not self._ended:
-                log.info("All %s records are made.", self._share.end)
-                self._ended = True
+            self._end()
             return False
-        self._held = self._batch(runs)
+        self._held = self._batches.of(runs)
         self._given = 0
-        some = self._held.values.between(0, min(20, made)).encoded_texts()
-        self._fill = max(1, min(self._most, _POLL_BYTES // max(1, sum(map(len, some)) // len(some))))
+        self._fill = fitting(self._held, self._most)
         return True
 
-    def _batch(self, runs: list[range]) -> SourceBatch:
-        made, values = self._rows.made(runs)
-        numbers = runs[0] if len(runs) == 1 else list(chain.from_iterable(runs))
-        told, share = self._told, self._share
+    def _end(self) -> None:
+        if not self._ended:
+            log.info("All %s records are made.", self._share.end)
+            self._ended = True
 
-        def offset(row: int) -> dict[str, Any]:
-            following = share.at_or_after(numbers[row] + 1)
-            end = numbers[row] + 1 if following is None else following
-            return {keys.ITERATION: end, **told}
-
-        alive = self._rows.alive(runs)
-        if alive is not None:
-            schemas = Plain([self._rows.schema if living else None for living in alive])
-            items = [value if living else None for living, value in zip(alive, values, strict=True)]
-            values = Values(items, schemas)
-        began, step = self._began, self._step
-        return SourceBatch(
-            self._topic,
-            values,
-            keys=made,
-            timestamps=None if began is None else [began + step * number for number in numbers],
-            headers=self._made_headers(numbers),
-            source_partitions=self._partition,
-            source_offsets=Deferred(len(numbers), lambda: list(map(offset, range(len(numbers)))), offset),
-        )
-
-    def _made_headers(self, numbers: Any) -> Any:
-        named = [each.split("=", 1) for each in self._headers]
-        constant = [Header(name.strip(), text.strip(), schema.STRING) for name, text in named]
-        own = {keys.GENERATION: self._generation, keys.TASK: self._partition[keys.TASK]}
-        fixed = [Header(name, own[name], schema.INT64) for name in self._own_headers if name in own]
-        same = Headers([*fixed, *constant])
-        if keys.ITERATION not in self._own_headers:
-            return Constant(same, len(numbers)) if len(same) else None
-        return [same.add(keys.ITERATION, number, schema.INT64) for number in numbers]
+    def _tell(self, batch: SourceBatch, topic: str) -> None:
+        self.context.metrics.count("datagen_records_total", len(batch), topic=topic)
 
 
 class DatagenConnector(SourceConnector):
@@ -169,6 +169,7 @@ class DatagenConnector(SourceConnector):
 
     settings = keys.DatagenOptions.definition()
     version = __version__
+    engines = (WORKER, "spark")
     task = DatagenTask
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
@@ -208,19 +209,19 @@ class DatagenConnector(SourceConnector):
         most, task = count, 0
         while task < most:
             offset = self.context.offset({keys.TASK: task})
-            if offset and offset.get(_TASKS):
+            if offset and offset.get(TASKS):
                 stored.append(offset)
-                most = max(most, offset[_TASKS])
+                most = max(most, offset[TASKS])
             task += 1
         if not stored:
             return 0, random.getrandbits(62)
-        newest = max(stored, key=lambda offset: int(offset[_FIRST]))
-        if newest[_TASKS] == count:
-            return newest[_FIRST], newest[_SEED]
-        return max(offset[keys.ITERATION] for offset in stored), newest[_SEED]
+        newest = max(stored, key=lambda offset: int(offset[FIRST]))
+        if newest[TASKS] == count:
+            return newest[FIRST], newest[SEED]
+        return max(offset[keys.ITERATION] for offset in stored), newest[SEED]
 
 
-def _pace(options: keys.DatagenOptions) -> Pace:
+def _pace(options: keys.DatagenOptions, caught_up: float = CAUGHT_UP_S) -> Pace:
     if options.rate:
-        return Steady(options.rate / options.task_count)
-    return Pauses(options.max_interval / 1000) if options.max_interval >= 1 else Unbounded()
+        return Steady(options.rate / options.task_count, caught_up=caught_up)
+    return Pauses(options.max_interval / 1000, caught_up=caught_up) if options.max_interval >= 1 else Unbounded()

@@ -6,8 +6,8 @@ import random
 import time
 from collections.abc import Callable
 
-#: After a halt, records of at most so many seconds are caught up on.
-_CAUGHT_UP_S = 1.0
+#: How many seconds of records are caught up on after a halt.
+CAUGHT_UP_S = 1.0
 
 
 class Unbounded:
@@ -24,17 +24,21 @@ class Steady:
     Args:
         rate: records a second, above 0.
         clock: seconds.
+        caught_up: after a halt, records of at most so many seconds are caught up on.
     """
 
-    def __init__(self, rate: float, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, rate: float, clock: Callable[[], float] = time.monotonic, caught_up: float = CAUGHT_UP_S
+    ) -> None:
         self._each = 1 / rate
         self._clock = clock
+        self._caught_up = caught_up
         self._next = clock()
 
     def due(self, most: int) -> tuple[int, float]:
         """See `Unbounded.due`."""
         now = self._clock()
-        self._next = max(self._next, now - max(_CAUGHT_UP_S, self._each))
+        self._next = max(self._next, now - max(self._caught_up, self._each))
         if now < self._next:
             return 0, self._next - now
         count = min(most, int((now - self._next) / self._each) + 1)
@@ -48,17 +52,21 @@ class Pauses:
     Args:
         longest: seconds.
         clock: seconds.
+        caught_up: after a halt, records of at most so many seconds are caught up on.
     """
 
-    def __init__(self, longest: float, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, longest: float, clock: Callable[[], float] = time.monotonic, caught_up: float = CAUGHT_UP_S
+    ) -> None:
         self._longest = longest
         self._clock = clock
+        self._caught_up = caught_up
         self._next = clock() + self._pause()
 
     def due(self, most: int) -> tuple[int, float]:
         """See `Unbounded.due`."""
         now = self._clock()
-        self._next = max(self._next, now - _CAUGHT_UP_S)
+        self._next = max(self._next, now - self._caught_up)
         count = 0
         while count < most and self._next <= now:
             count += 1

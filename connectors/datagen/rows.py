@@ -43,6 +43,17 @@ class Share:
         stop = (start // BLOCK + 1) * BLOCK
         return range(start, stop if self.end is None else min(stop, self.end))
 
+    def runs(self, at: int, most: int, stop: int | None = None) -> list[range]:
+        """So many of its records from `at` on, fewer where it ends, in runs; none at or after `stop`."""
+        found: list[range] = []
+        while most > 0 and (following := self.at_or_after(at)) is not None and (stop is None or following < stop):
+            run = self.run(following)[:most]
+            run = run if stop is None else range(run.start, min(run.stop, stop))
+            found.append(run)
+            most -= len(run)
+            at = run.stop
+        return found
+
 
 class Rows:
     """Generates records.

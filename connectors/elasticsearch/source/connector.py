@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
 from connect import ConfigError, ConnectError, ExactlyOnceSupport, RetriableError, SourceConnector, __version__
+from connect.api.engine import WORKER
 from connect.kit import Watch, shared_out
 from connect.settings import Config, ConfigValue
 from connectors.elasticsearch.cluster import Cluster, failure
@@ -31,6 +32,7 @@ class ElasticsearchSourceConnector(SourceConnector):
     settings = ElasticsearchSourceOptions.definition()
     needs: ClassVar[Mapping[str, str]] = {"elasticsearch": "connect-runtime[elasticsearch]"}
     version = __version__
+    engines = (WORKER, "spark")
     task = ElasticsearchSourceTask
 
     def start(self, config: Mapping[str, str]) -> None:

@@ -58,6 +58,7 @@ class Followed:
     done: int = -2
     pending: bool = False
     _seen: list[tuple[float, Any]] = field(default_factory=list)
+    _checkpoints: list[tuple[float, Any]] = field(default_factory=list)
 
     def due(self, checkpoint: Checkpoint | None) -> bool:
         """Whether there may be something to read."""
@@ -74,13 +75,12 @@ class Followed:
 
     def aged(self, value: Any, delay: float, now: float) -> Any:
         """The newest value that was seen at least `delay` seconds ago, None for none; this one is seen now."""
-        seen = self._seen
-        if not seen or now - seen[-1][0] >= delay / _REMEMBERED:
-            seen.append((now, value))
-        while len(seen) > 1 and seen[1][0] <= now - delay:
-            del seen[0]
-        when, oldest = seen[0]
-        return oldest if when <= now - delay else None
+        return _aged(self._seen, value, delay, now)
+
+    def aged_checkpoint(self, seq_no: int, delay: float, now: float) -> int | None:
+        """The same for the shard's checkpoint."""
+        aged: int | None = _aged(self._checkpoints, seq_no, delay, now)
+        return aged
 
 
 @dataclass(slots=True)
@@ -105,14 +105,20 @@ class Limits:
 
     def of(self, followed: Followed, checkpoint: Checkpoint) -> Reach:
         """How far a shard may be read, given its checkpoint."""
-        return self._by_field(followed) if self.cursor else self._by_number(followed, checkpoint.seq_no)
+        return self._by_field(followed) if self.cursor else self._by_number(followed, checkpoint)
 
-    def _by_number(self, followed: Followed, checkpoint: int) -> Reach:
-        bound = checkpoint if self.refresh else followed.aged(checkpoint, self.delay, self.clock())
+    def settled(self, followed: Followed, checkpoint: Checkpoint) -> int | None:
+        """The operation up to which all are visible to any search that begins now; None where it is not known yet."""
+        if self.refresh:
+            return checkpoint.seq_no
+        return followed.aged_checkpoint(checkpoint.seq_no, self.delay, self.clock())
+
+    def _by_number(self, followed: Followed, checkpoint: Checkpoint) -> Reach:
+        bound = self.settled(followed, checkpoint)
         if bound is None:
             return _TOO_YOUNG
         limit = {"range": {"_seq_no": {"lte": bound}}}
-        return Reach(bound > followed.position.seq_no, limit, pending=bound != checkpoint)
+        return Reach(bound > followed.position.seq_no, limit, pending=bound != checkpoint.seq_no)
 
     def _by_field(self, followed: Followed) -> Reach:
         kind = self.kind(followed.shard.index)
@@ -129,3 +135,12 @@ class Limits:
         if aged is None:
             return _TOO_YOUNG
         return Reach(anything=True, limit={"range": {self.cursor: {"lte": aged}}}, pending=aged != top)
+
+
+def _aged(seen: list[tuple[float, Any]], value: Any, delay: float, now: float) -> Any:
+    if not seen or now - seen[-1][0] >= delay / _REMEMBERED:
+        seen.append((now, value))
+    while len(seen) > 1 and seen[1][0] <= now - delay:
+        del seen[0]
+    when, oldest = seen[0]
+    return oldest if when <= now - delay else None

@@ -40,6 +40,13 @@ class Position:
         return [self.seq_no] if self.seq_no >= 0 else []
 
 
+def stored(uuid: str, field: str, sort: list[Any]) -> dict[str, Any]:
+    """The offset of a document of this index, by its position in the order of the shard's documents."""
+    if field:
+        return {UUID: uuid, FIELD: field, VALUE: sort[0], SEQ_NO: sort[1]}
+    return {UUID: uuid, SEQ_NO: sort[0]}
+
+
 def of(offset: Mapping[str, Any] | None, uuid: str, field: str) -> tuple[Position, str]:
     """The position in a stored offset, and why it is unusable, if so."""
     if not offset:

@@ -191,19 +191,45 @@ class Pages:
 
 def highest(cluster: Cluster, what: What, shard: Shard) -> Any:
     """The highest value of the cursor in a shard, in its sort form; None where there is none."""
-    conditions = [{"exists": {"field": what.cursor}}, *([what.query] if what.query else [])]
-    answer = cluster.search(
-        {
-            "size": 1,
-            "_source": False,
-            "track_total_hits": False,
-            "query": {"bool": {"filter": conditions}},
-            "sort": [{what.cursor: {"order": "desc", "unmapped_type": "long"}}],
-        },
-        index=shard.index,
-        preference=preference(cluster, shard),
-    )
+    sort = _first(cluster, what, shard, [{what.cursor: {"order": "desc", "unmapped_type": "long"}}])
+    return sort[0] if sort else None
+
+
+def last(cluster: Cluster, what: What, shard: Shard, after: Position, limits: Sequence[Any]) -> Position | None:
+    """The position of the last document behind another position, by the cursor's field; None where there is none.
+
+    Args:
+        limits: conditions on it.
+    """
+    # A position that a user has set cannot be compared with what the cluster sorts by, except by the cluster.
+    if not _first(cluster, what, shard, what.sort, limits, after):
+        return None
+    descending = [{what.cursor: {"order": "desc", "unmapped_type": "long"}}, {"_seq_no": "desc"}]
+    sort = _first(cluster, what, shard, descending, limits)
+    return Position(sort[1], sort[0]) if sort else None
+
+
+def _first(
+    cluster: Cluster,
+    what: What,
+    shard: Shard,
+    order: Sequence[Any],
+    limits: Sequence[Any] = (),
+    after: Position | None = None,
+) -> list[Any]:
+    """What the first document in an order is sorted by; empty where there is none."""
+    conditions = [{"exists": {"field": what.cursor}}, *([what.query] if what.query else []), *limits]
+    search: dict[str, Any] = {
+        "size": 1,
+        "_source": False,
+        "track_total_hits": False,
+        "query": {"bool": {"filter": conditions}},
+        "sort": order,
+    }
+    if after is not None and after.search_after:
+        search["search_after"] = after.search_after
+    answer = cluster.search(search, index=shard.index, preference=preference(cluster, shard))
     if answer["_shards"]["failed"] or answer["_shards"]["total"] != 1:
         raise RetriableError(f"{shard}: a search was answered in part: {answer['_shards'].get('failures')}.")
     hits: Sequence[Any] = answer["hits"]["hits"]
-    return hits[0]["sort"][0] if hits else None
+    return list(hits[0]["sort"]) if hits else []

@@ -72,15 +72,7 @@ class Records:
         field = self._field
 
         def offset(row: int) -> Mapping[str, Any]:
-            sort = hits[row].sort
-            if field:
-                return {
-                    offsets.UUID: shard.uuid,
-                    offsets.FIELD: field,
-                    offsets.VALUE: sort[0],
-                    offsets.SEQ_NO: sort[1],
-                }
-            return {offsets.UUID: shard.uuid, offsets.SEQ_NO: sort[0]}
+            return offsets.stored(shard.uuid, field, hits[row].sort)
 
         return Deferred(len(hits), lambda: list(map(offset, range(len(hits)))), offset)
 

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
 from typing import Any, ClassVar, Final, TypeVar
 
-from connect import ConnectError, RetriableError, SourceBatch, SourceTask
+from connect import ConnectError, ReadPlan, RetriableError, SourceBatch, SplitSourceTask
+from connect.api.splits import Split
 from connectors.elasticsearch.cluster import Cluster, failure
 from connectors.elasticsearch.cluster.client import quoted
-from connectors.elasticsearch.source import offsets, shards
-from connectors.elasticsearch.source.following import Followed, Limits
+from connectors.elasticsearch.source import offsets, shards, splits
+from connectors.elasticsearch.source.following import Followed, Limits, Reach
 from connectors.elasticsearch.source.keys import ElasticsearchSourceOptions, OpenSearchSourceOptions
 from connectors.elasticsearch.source.offsets import Position
-from connectors.elasticsearch.source.pages import Page, Pages, What, highest
+from connectors.elasticsearch.source.pages import Page, Pages, What, highest, last
 from connectors.elasticsearch.source.records import Records
 from connectors.elasticsearch.source.shards import Checkpoint, Shard
+from connectors.elasticsearch.source.splits import Part
 
 log = logging.getLogger(__name__)
 
@@ -28,32 +31,19 @@ T = TypeVar("T")
 
 _WAIT_S: Final = 0.9
 _SLICE_S: Final = 0.05
+#: A plan has at most so many operations of shards for each split, and so many shards.
+_SPLIT_OPERATIONS: Final = 250_000
+_PLAN_SHARDS: Final = 1000
 
 
-class ElasticsearchSourceTask(SourceTask):
+class ElasticsearchSourceTask(SplitSourceTask):
     """Reads some shards. The next page is requested, on a thread, while the runtime processes the one before."""
 
     options: ClassVar[type[ElasticsearchSourceOptions | OpenSearchSourceOptions]] = ElasticsearchSourceOptions
     settings = ElasticsearchSourceOptions.definition()
 
     def start(self, config: Mapping[str, str]) -> None:
-        options = self.options.parse(config)
-        options.check()
-        self._cluster = Cluster(options)
-        self.context.exit_stack.callback(self._cluster.close)
-        self._metrics = options.product.lower()
-        self._field = options.cursor
-        self._records = Records(options, self._properties)
-        fields, excluded = options.fields, options.excluded
-        self._what = What(
-            cursor=self._field,
-            query=options.query,
-            source={"includes": fields, "excludes": excluded} if fields or excluded else True,
-            more=self._records.asked_for,
-            most_rows=options.most_rows,
-            most_bytes=options.most_bytes,
-            keep_alive=options.keep_alive_ms,
-        )
+        options = self._open(config)
         self._refreshes = options.refresh
         self._limits = Limits(
             self._field,
@@ -70,7 +60,7 @@ class ElasticsearchSourceTask(SourceTask):
         self._reading: tuple[Followed, Checkpoint, bool, Pages] | None = None
         self._ahead: Future[Page] | None = None
         self._held: Page | None = None
-        self._retries = self._cluster.retries()
+        self._planned: list[tuple[Followed, Checkpoint, Reach, bool, Position]] = []
         self._away: set[Shard] = set()
 
     def poll(self) -> SourceBatch | None:
@@ -90,13 +80,59 @@ class ElasticsearchSourceTask(SourceTask):
         if page is not None:
             self._retries.worked()
         if batch is not None:
-            name = f"{self._metrics}_records_read_total"
-            self.context.metrics.count(name, len(batch), index=batch.source_partitions[0]["index"])
+            self._tell(batch)
         return batch
+
+    def plan(self, most: int) -> ReadPlan | None:
+        """See `SplitSourceTask.plan`. What is new in the shards, each up to a document that is known."""
+        until = time.monotonic() + _WAIT_S
+        if not self._wait(self._retries.due, until):
+            self._retries.check()
+            return None
+        try:
+            self._find(until)
+        except Exception as error:
+            self._failed(error)
+            return None
+        if not self._planned:
+            return None
+        self._retries.worked()
+        found = self._parts(most * _SPLIT_OPERATIONS)
+        shares = splits.by_shard(found, most) if self._field else splits.by_number(found, most)
+        ends = [(part.shard, offsets.stored(part.shard.uuid, self._field, part.end.search_after)) for part in found]
+        return ReadPlan([splits.split(share) for share in shares], [(shard.partition, end) for shard, end in ends])
+
+    def read(self, config: Mapping[str, str], split: Split) -> Iterator[SourceBatch]:
+        """See `SplitSourceTask.read`."""
+        self._open(config)
+        for part in splits.parts(split):
+            yield from self._read(part)
 
     def stop(self) -> None:
         if self._reading is not None and (self._ahead is None or self._ahead.done()):
             self._reading[3].close()
+
+    def _open(self, config: Mapping[str, str]) -> ElasticsearchSourceOptions | OpenSearchSourceOptions:
+        """Prepare for reading pages, which a reader of splits does as well."""
+        options = self.options.parse(config)
+        options.check()
+        self._cluster = Cluster(options)
+        self.context.exit_stack.callback(self._cluster.close)
+        self._metrics = options.product.lower()
+        self._field = options.cursor
+        self._records = Records(options, self._properties)
+        fields, excluded = options.fields, options.excluded
+        self._what = What(
+            cursor=self._field,
+            query=options.query,
+            source={"includes": fields, "excludes": excluded} if fields or excluded else True,
+            more=self._records.asked_for,
+            most_rows=options.most_rows,
+            most_bytes=options.most_bytes,
+            keep_alive=options.keep_alive_ms,
+        )
+        self._retries = self._cluster.retries()
+        return options
 
     # What is read.
 
@@ -167,6 +203,99 @@ class ElasticsearchSourceTask(SourceTask):
             looked = True
         return False
 
+    # What executors read.
+
+    def _find(self, until: float) -> None:
+        """Find the shards that have something new, and where it ends."""
+        looked = False
+        while not self.context.stopping():
+            while self._due and len(self._planned) < _PLAN_SHARDS:
+                followed, checkpoint = self._due[0]
+                reach = self._limits.of(followed, checkpoint)
+                settled = self._limits.settled(followed, checkpoint)
+                end = self._end(followed, reach, settled)
+                pending = reach.pending or settled != checkpoint.seq_no
+                self._due.popleft()
+                if end is not None:
+                    self._planned.append((followed, checkpoint, reach, pending, end))
+                else:
+                    followed.read_up_to(checkpoint, pending=pending)
+            if self._planned or looked or not self._wait(self._look_at, until):
+                return
+            self._look()
+            looked = True
+
+    def _end(self, followed: Followed, reach: Reach, settled: int | None) -> Position | None:
+        """The position up to which a shard is read now, None if there is nothing.
+
+        By a field it is that of a document. Of later ones with the same value those are behind it that were written
+        later, so only one counts that every reader finds, with all before it: one that is settled.
+        """
+        if not reach.anything or settled is None:
+            return None
+        if not self._field:
+            return Position(settled)
+        visible = {"range": {"_seq_no": {"lte": settled}}}
+        limits = [reach.limit, visible] if reach.limit else [visible]
+        return last(self._cluster, self._what, followed.shard, followed.position, limits)
+
+    def _parts(self, most: int) -> list[Part]:
+        """What was found, by sequence numbers at most so many operations; the next plan goes on behind it."""
+        parts = []
+        for followed, checkpoint, reach, pending, found in self._planned:
+            end, after = found, followed.position
+            if not self._field:
+                end = Position(min(found.seq_no, after.seq_no + most))
+                most -= end.seq_no - after.seq_no
+            if end != found:
+                self._due.append((followed, checkpoint))
+            else:
+                followed.read_up_to(checkpoint, pending=pending)
+            if end != after:
+                followed.position = end
+                parts.append(Part(followed.shard, after, end, reach.limit))
+        self._planned = []
+        return parts
+
+    def _read(self, part: Part) -> Iterator[SourceBatch]:
+        """Read a part to its end. Transient failures are retried; what was deleted since is left out."""
+        shard = part.shard
+        pages = Pages(self._cluster, self._what, shard, part.after, part.limit, self._observe)
+        page: Page | None = None
+        begun = False
+        while True:
+            try:
+                if not begun and self._is_another(shard):
+                    log.warning("%s was deleted and made again before it was read.", shard)
+                    return
+                begun = True
+                page = page or part.within(pages.next())
+                batch = self._records.batch(page) if page.hits else None
+            except Exception as error:
+                kind, passing, sentence = self._classified(error)
+                if kind == "missing":
+                    log.warning("%s was deleted before it was read.", shard)
+                    return
+                problem = self._problem(passing, sentence)
+                if not isinstance(problem, RetriableError) or not self._wait(self._retries.due, math.inf):
+                    raise problem from error
+                continue
+            self._retries.worked()
+            if batch is not None:
+                self._tell(batch)
+                yield batch
+            if page.last:
+                pages.close()
+                return
+            page = None
+
+    def _is_another(self, shard: Shard) -> bool:
+        """Whether the index of this name is not the one that was looked at."""
+        checkpoint = shards.checkpoints(self._cluster, {shard.index}).get((shard.index, shard.number))
+        return checkpoint is not None and checkpoint.uuid != shard.uuid
+
+    # What is new.
+
     def _look(self) -> None:
         """Check which shards have something new, and make it visible to searches."""
         began = time.monotonic()
@@ -221,15 +350,7 @@ class ElasticsearchSourceTask(SourceTask):
 
     def _failed(self, error: Exception) -> None:
         """Raise errors for the runtime. Deleted indices and lost views are handled here."""
-        where = self._cluster.where
-        if isinstance(error, RetriableError):
-            kind, passing, sentence = "unreachable", True, str(error)
-        elif isinstance(error, ConnectError):
-            self._count("other")
-            raise error
-        else:
-            kind, passing, sentence = failure(error)
-        self._count(kind)
+        kind, passing, sentence = self._classified(error)
         if kind == "missing" and (self._held is not None or self._reading is not None):
             shard = self._held.shard if self._held is not None else self._reading[0].shard  # type: ignore[index]
             log.warning("%s was deleted while it was read.", shard)
@@ -239,9 +360,26 @@ class ElasticsearchSourceTask(SourceTask):
         if kind == "missing" and self._due:
             self._due.popleft()  # deleted since it was looked at
             return
+        raise self._problem(passing, sentence) from error
+
+    def _classified(self, error: Exception) -> tuple[str, bool, str]:
+        """Its kind, whether it passes, and a sentence. Raises errors that are for the runtime as they are."""
+        if isinstance(error, RetriableError):
+            kind, passing, sentence = "unreachable", True, str(error)
+        elif isinstance(error, ConnectError):
+            self._count("other")
+            raise error
+        else:
+            kind, passing, sentence = failure(error)
+        self._count(kind)
+        return kind, passing, sentence
+
+    def _problem(self, passing: bool, sentence: str) -> ConnectError:
+        """The error for the runtime."""
+        where = self._cluster.where
         if not passing:
-            raise ConnectError(f"{where}: {sentence}{self._advice(sentence)}") from error
-        raise self._retries.failed(f"{where}: {sentence}") from error
+            return ConnectError(f"{where}: {sentence}{self._advice(sentence)}")
+        return self._retries.failed(f"{where}: {sentence}")
 
     def _advice(self, sentence: str) -> str:
         if "indices:admin/refresh" in sentence:
@@ -249,6 +387,10 @@ class ElasticsearchSourceTask(SourceTask):
         if "ielddata" in sentence:
             return " incrementing.field.name must be a date, a number or a keyword."
         return ""
+
+    def _tell(self, batch: SourceBatch) -> None:
+        name = f"{self._metrics}_records_read_total"
+        self.context.metrics.count(name, len(batch), index=batch.source_partitions[0]["index"])
 
     def _count(self, kind: str) -> None:
         self.context.metrics.count(f"{self._metrics}_errors_total", 1, **{"class": kind})
