@@ -81,26 +81,27 @@ def plan_splits(new: NewRows, options: JdbcSourceOptions, server: Server, most: 
     extent = _extent(new, server, connection, ask)
     if not extent.rows:
         return None
-    everything = extent.rows
+    too_many = extent.rows > most * _MOST_ROWS
     if chosen.mode in (TIMESTAMP, BOTH):
-        extent = _fewer(new, server, connection, ask, extent, most * _MOST_ROWS)
+        if too_many and extent.first != extent.last:
+            before = extent.rows
+            extent = _fewer(new, server, connection, ask, extent, most * _MOST_ROWS)
+            too_many = extent.rows < before
         number = _number_at(new, server, connection, ask, extent) if chosen.mode == BOTH else None
         after = Position(extent.last, number)
         ask = _narrowed(ask, _timed(new, server, ask, "<=", extent.last))
-    elif chosen.mode == BULK or extent.high is None:
+    elif chosen.mode == BULK or extent.low is None or extent.high is None:
+        too_many = False  # there is nothing by which less could be read
         after = new.position
     else:
-        assert extent.low is not None
-        high = extent.high
-        if extent.rows > most * _MOST_ROWS:
+        if too_many:
             high = extent.low + (extent.high - extent.low) * most * _MOST_ROWS // extent.rows
             extent = replace(extent, high=high)
-        ask = _narrowed(ask, f"{_key(new, server)} <= {high}")
-        after = Position(None, high)
-    whole = extent.rows == everything and (after.number is None or chosen.mode == BOTH or after.number == extent.high)
+        after = Position(None, extent.high)
+        ask = _narrowed(ask, f"{_key(new, server)} <= {extent.high}")
     count = max(1, min(most, -(-extent.rows // _ROWS_OF_SPLIT)))
     splits = [_written(new.part, each) for each in _ranges(new, server, ask, extent, count)]
-    return PartSplits(splits, after, _offset(new, after, whole=whole), extent.rows, whole)
+    return PartSplits(splits, after, _offset(new, after, whole=not too_many), extent.rows, not too_many)
 
 
 def _extent(new: NewRows, server: Server, connection: Any, ask: Ask) -> _Extent:
@@ -118,11 +119,9 @@ def _extent(new: NewRows, server: Server, connection: Any, ask: Ask) -> _Extent:
 
 
 def _fewer(new: NewRows, server: Server, connection: Any, ask: Ask, extent: _Extent, most: int) -> _Extent:
-    """The same up to an earlier time, where there are too many rows."""
+    """The rows up to an earlier time, at which there are about so many."""
     assert extent.first is not None
     assert extent.last is not None
-    if extent.rows <= most or extent.first == extent.last:
-        return extent
     middle = extent.first + (extent.last - extent.first) * most // extent.rows
     return _extent(new, server, connection, _narrowed(ask, _timed(new, server, ask, "<=", middle)))
 
