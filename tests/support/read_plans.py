@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from connect.api.connector import SourceConnector
 from connect.api.splits import SplitSourceTask
@@ -70,7 +70,7 @@ class Planner:
         self.task: SplitSourceTask = self._class()
         self.task.context = self.context = PlanContext(self.config, self.stored)
 
-    def __enter__(self) -> Planner:
+    def __enter__(self) -> Self:
         self.task.start(self.config)
         return self
 

@@ -1,5 +1,6 @@
 """Tables are planned and read in ranges: the same rows as polling gives, and either goes on where the other ended."""
 
+import datetime as dt
 import random
 import sqlite3
 from collections import Counter
@@ -12,8 +13,7 @@ import pytest
 from connect import ConfigError
 from connect.data.record import SourceRecord
 from connect.testing import SourceRun
-from connectors.jdbc.source import JdbcSourceConnector
-from connectors.jdbc.source import splits
+from connectors.jdbc.source import JdbcSourceConnector, splits
 from tests.support.read_plans import Planner
 
 MODES = ["bulk", "incrementing", "timestamp", "timestamp+incrementing", "snapshot"]
@@ -41,10 +41,8 @@ class Database:
         for _ in range(count):
             self._next += self._chance.choice([1, 1, 1, 7, 1000])
             self._time += self._chance.choice([0, 0, 1, 60])
-            at = f"2024-01-{1 + self._time // 86400:02d} {self._time // 3600 % 24:02d}:{self._time // 60 % 60:02d}:" + (
-                f"{self._time % 60:02d}.000"
-            )
-            rows.append((self._next, at, f"w{self._next}"))
+            at = dt.datetime(2024, 1, 1, tzinfo=dt.UTC) + dt.timedelta(seconds=self._time)
+            rows.append((self._next, f"{at:%Y-%m-%d %H:%M:%S}.000", f"w{self._next}"))
         self._time += 1  # rows that are added later have a later time
         with closing(sqlite3.connect(self.path)) as connection, connection:
             connection.executemany("INSERT INTO line VALUES (?, ?, ?)", rows)
