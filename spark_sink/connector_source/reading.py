@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -65,13 +65,32 @@ class SplitWriter:
 
     def _write(self, number: int) -> Written:
         plan = self._plan
-        made = load_class(plan.task, plan.folder)()
-        if not isinstance(made, SplitSourceTask):
-            raise ConnectError(f"{type(made).__qualname__} is not a SplitSourceTask, and cannot be read on Spark.")
-        context = ReaderContext(plan.output.clients.connector, number, plan.config)
-        made.context = context
-        with context.exit_stack, closing(_read(made, plan.config, self._splits[number])) as read:
+        name = plan.output.clients.connector
+        with split_records(plan.task, plan.folder, name, plan.config, self._splits[number], number) as read:
             return write_records(plan.output, self._request, number, lambda: read)
+
+
+@contextmanager
+def split_records(
+    target: str, folder: str | None, connector: str, config: Mapping[str, str], split: Split, number: int
+) -> Iterator[Iterator[SourceBatch]]:
+    """The records of a split; its reader is closed at the end.
+
+    Args:
+        target: the class of the task, "module:Class".
+        folder: its plug-in's folder; None if it is installed as a package.
+        connector: its name.
+        config: the task's configuration.
+        split: see `SplitSourceTask.read`.
+        number: of the split.
+    """
+    made = load_class(target, folder)()
+    if not isinstance(made, SplitSourceTask):
+        raise ConnectError(f"{type(made).__qualname__} is not a SplitSourceTask, and cannot be read on Spark.")
+    context = ReaderContext(connector, number, config)
+    made.context = context
+    with context.exit_stack, closing(_read(made, config, split)) as read:
+        yield read
 
 
 def _read(task: SplitSourceTask, config: Mapping[str, str], split: Split) -> Generator[SourceBatch, None, None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -17,7 +17,7 @@ from spark_sink.reading.executor import read as read_nested
 from spark_sink.reading.plan import ReadPlan, RowShape, SchemaChanged
 
 if TYPE_CHECKING:
-    from pyspark.sql.types import StructType
+    from pyspark.sql.types import StructField, StructType
 
 #: The types of `RAW_COLUMNS` in Arrow: there is no JVM here that parses `RAW_SCHEMA`.
 _ARROW: Final = {
@@ -47,7 +47,20 @@ def spark_schema(shape: RowShape | None) -> StructType:
         return StructType(
             [StructField(f.name, TimestampType() if f.name == "timestamp" else f.dataType) for f in nested.fields]
         )
-    if taken := [field.name for field in shape.values.fields if field.name in (*_METADATA, "_key")]:
+    fields = flat_fields(shape, _METADATA)
+    return StructType([*fields, *(StructField(name, nested[name].dataType) for name in _METADATA)])
+
+
+def flat_fields(shape: RowShape, ours: Sequence[str]) -> list[StructField]:
+    """A column for each field of the values, and `_key` where there are keys.
+
+    Raises:
+        SchemaError: a field of the values has the name of `_key` or another column of ours.
+    """
+    from pyspark.sql.types import StructField
+
+    nested = _nested(shape)
+    if taken := [field.name for field in shape.values.fields if field.name in (*ours, "_key")]:
         raise SchemaError(
             f'The records have a field "{taken[0]}", which is a column of ours. Rename it by ReplaceField.'
         )
@@ -56,7 +69,7 @@ def spark_schema(shape: RowShape | None) -> StructType:
     if shape.keys is not None:
         kind: Any = nested["_key"].dataType
         fields.append(StructField("_key", kind.fields[0].dataType if _is_one(shape) else kind))
-    return StructType([*fields, *(StructField(name, nested[name].dataType) for name in _METADATA)])
+    return fields
 
 
 def shape_of(schema: StructType) -> RowShape:

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any, Final
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from connect.errors import ConfigError
+from spark_sink.frames.connectors import CONNECTOR
 from spark_sink.frames.options import Reading
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from spark_sink.frames.source_rows import SourceFrame
     from spark_sink.frames.write_options import Writing
     from spark_sink.reading.plan import ReadPlan, RowShape
 
@@ -29,13 +31,14 @@ class ConnectSource(DataSource):
     With `value.converter`: a column for each field of the values, as the first records have them (a value that is no
     struct is the column `value`), then `_key`, `_topic`, `_partition`, `_offset`, `_timestamp`. Fields that appear
     later are left out until the query is restarted. Without: `key` and `value` as bytes. Writing accepts the same
-    columns.
+    columns. With `connector.class`: what a source connector reads, or into a sink connector.
     """
 
     def __init__(self, options: Any) -> None:
         super().__init__(options)
         self._given = dict(options)
         self._plan: ReadPlan | None = None
+        self._frame: SourceFrame | None = None
 
     @property
     def _reading(self) -> Reading:
@@ -46,14 +49,26 @@ class ConnectSource(DataSource):
         return "connect"
 
     def schema(self) -> Any:
+        if CONNECTOR in self._given:
+            from spark_sink.frames.source_rows import source_schema
+
+            return source_schema(self._connector_shape(None))
         from spark_sink.frames.columns import spark_schema
 
         return spark_schema(self._shaped().rows)
 
     def reader(self, schema: Any) -> DataSourceReader:
+        if CONNECTOR in self._given:
+            from spark_sink.frames.source_readers import SourceReader
+
+            return SourceReader(self._connector_frame(), self._connector_shape(schema), schema)
         return FrameReader(self._reading, self._shaped(schema), schema)
 
     def streamReader(self, schema: Any) -> Any:  # noqa: N802 - Spark's name
+        if CONNECTOR in self._given:
+            from spark_sink.frames.source_readers import SourceStreamReader
+
+            return SourceStreamReader(self._connector_frame(), self._connector_shape(schema), schema)
         from connect.kafka.reading.topic_ends import TopicEnds
         from spark_sink.frames.stream import FrameStreamReader
         from spark_sink.reading.plan import as_map
@@ -79,6 +94,20 @@ class ConnectSource(DataSource):
         if writing.connector:
             return SinkWriter(writing.sink_plan(stream=True), schema.fieldNames())
         return TopicStreamWriter(writing.topic_plan())
+
+    def _connector_frame(self) -> SourceFrame:
+        """What a source connector reads. Raises ConfigError."""
+        from spark_sink.frames.source_readers import source_frame
+
+        self._frame = self._frame or source_frame(self._given)
+        return self._frame
+
+    def _connector_shape(self, given: Any) -> RowShape:
+        """The shape of the schema that a user gives, else of the first records."""
+        from spark_sink.frames.columns import shape_of
+        from spark_sink.frames.source_readers import sampled
+
+        return sampled(self._connector_frame()) if given is None else shape_of(given)
 
     def _writing(self, schema: Any, overwrite: bool, instead: str) -> Writing:
         from spark_sink.frames.write_options import Writing

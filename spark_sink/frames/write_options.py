@@ -5,16 +5,13 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from typing import Any, Final
 
 from connect import settings
-from connect.errors import ConfigError, ConnectError
-from connect.plugins import PluginKind, Plugins
-from connect.plugins.lifetime import Lifetime
-from connect.plugins.loading import load_class
-from connect.telemetry.metrics import Registry
+from connect.errors import ConfigError
+from connect.plugins import PluginKind
 from spark_sink.connector_sink.plan import FlushOptions, WritePlan
+from spark_sink.frames.connectors import BYTE_ARRAYS, CONNECTOR, SPARKS, WORKER, configured
 from spark_sink.frames.options import CLIENT_KEYS, CONNECT_KEYS, advice, with_small_aliases
 from spark_sink.frames.records import ADDED, BYTES, KEY, TOPIC, FrameShape
 from spark_sink.frames.sink_rows import FrameRows
@@ -22,8 +19,6 @@ from spark_sink.source.clients import SourceClients
 from spark_sink.source.writing import OutputPlan
 from spark_sink.source.writing import WritePlan as TopicPlan
 
-_BYTE_ARRAYS: Final = "org.apache.kafka.connect.converters.ByteArrayConverter"
-_CONNECTOR: Final = "connector.class"
 _VALUE_CONVERTER: Final = "value.converter"
 
 
@@ -43,7 +38,7 @@ class FrameWriteOptions(settings.Options):
         doc="Columns that make the key, a struct of them, in place of the column _key.",
     )
     connector = settings.String(
-        _CONNECTOR,
+        CONNECTOR,
         default=None,
         importance="HIGH",
         doc="A sink connector, to which the rows go; its keys are options as well. Without it they go to the topic.",
@@ -64,7 +59,7 @@ class Writing:
     def __init__(self, given: Mapping[str, str], columns: Sequence[str]) -> None:
         own = {setting.name for setting in FrameWriteOptions.definition()}
         self._options = FrameWriteOptions.parse({key: value for key, value in given.items() if key in own})
-        self._given = {key: value for key, value in with_small_aliases(given).items() if key not in _SPARKS}
+        self._given = {key: value for key, value in with_small_aliases(given).items() if key not in SPARKS}
         self._columns = tuple(columns)
         self.connector = self._options.connector
         if not self.connector:
@@ -115,10 +110,8 @@ class Writing:
     def topic_plan(self) -> TopicPlan:
         """How records are written to topics. Raises ConfigError."""
         shape = self.shape()
-        bytes_as_they_are = (
-            {f"{part}.converter": _BYTE_ARRAYS for part in ("value", "header")} if shape.is_bytes else {}
-        )
-        worker = {"key.converter": _BYTE_ARRAYS, **_chosen(self._given, CLIENT_KEYS)}
+        bytes_as_they_are = {f"{part}.converter": BYTE_ARRAYS for part in ("value", "header")} if shape.is_bytes else {}
+        worker = {"key.converter": BYTE_ARRAYS, **_chosen(self._given, CLIENT_KEYS)}
         config = {key: value for key, value in self._given.items() if not CLIENT_KEYS.fullmatch(key)}
         if not shape.is_bytes and KEY in self._columns and "key.converter" not in config and not shape.key:
             raise ConfigError("key.converter", 'is missing: the column "_key" needs one. Or drop the column.')
@@ -134,77 +127,27 @@ class Writing:
             ConfigError: a key is wrong.
             ConnectError: the connector does not start.
         """
-        from connect.pipeline.validation import validate
-
         shape = self.shape()
         for key in self._given:
             if key.startswith(("errors.deadletterqueue.", "errors.retry.topics")) or ".converter" in key:
                 raise ConfigError(key, "is for records that come from Kafka. Remove it: rows are not bytes.")
         named = {key: value for key, value in self._given.items() if key not in {"topic", "key.fields"}}
         config = {"name": "spark", "tasks.max": "1", "topics": shape.topic or TOPIC, **named}
-        worker = {
-            "bootstrap.servers": "localhost:9092",
-            **dict.fromkeys(("key.converter", _VALUE_CONVERTER), _BYTE_ARRAYS),
-        }
-        plugins = Plugins.discover([])
-        found = validate(plugins, worker, config)
-        if found.kind == "source":
-            raise ConfigError(_CONNECTOR, "is a source connector. Write into a sink connector, or into a topic.")
-        wrong = [(entry.value.name, message) for entry in found.entries for message in entry.value.errors]
-        for key, message in (*wrong, *found.warnings):
-            raise ConfigError(key, message)
-        ref = plugins.find(PluginKind.SINK, str(self.connector))
-        task, task_config = _cut(ref.target, ref.folder, config)
+        made = configured(config, PluginKind.SINK)
         return WritePlan(
             connector=config["name"],
-            task=task,
-            folder=ref.folder,
-            task_config=task_config,
+            task=made.task,
+            folder=made.folder,
+            task_config=made.config,
             connector_config=config,
-            worker_config=worker,
+            worker_config=WORKER,
             flush_within=FlushOptions.parse(config).flush_within,
             rows=FrameRows(shape, "" if stream else uuid.uuid4().hex),
         )
 
 
-#: Options that Spark adds.
-_SPARKS: Final = frozenset({"path", "checkpointlocation", "queryname"})
 _CREATION: Final = re.compile(r"topic\.creation\..+")
 
 
 def _chosen(given: Mapping[str, str], keys: Any) -> dict[str, str]:
     return {key: value for key, value in given.items() if keys.fullmatch(key)}
-
-
-def _cut(target: str, folder: str | None, config: Mapping[str, str]) -> tuple[str, dict[str, str]]:
-    """The class of a connector's task, and the configuration that the connector gives it."""
-    made = load_class(target, folder)()
-    made.context = _Context(config["name"])
-    life = Lifetime(made)
-    life.start(config)
-    try:
-        configs = made.task_configs(1)
-        task = made.task_class()
-    finally:
-        life.end()
-    if not configs:
-        raise ConnectError(f"{type(made).__name__} has nothing to do: it gives no task a configuration.")
-    return f"{task.__module__}:{task.__qualname__}", {str(key): str(value) for key, value in configs[0].items()}
-
-
-class _Context:
-    """See `connect.api.connector.ConnectorContext`: of a connector that only configures its task."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.metrics = Registry().labelled(connector=name)
-        self.exit_stack = ExitStack()
-
-    def request_task_reconfiguration(self) -> None:
-        """Tasks are recreated for each write."""
-
-    def raise_error(self, error: Exception) -> None:
-        raise error
-
-    def offset(self, partition: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        return None

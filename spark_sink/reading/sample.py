@@ -115,13 +115,13 @@ class Sampler:
                 changed = self._chain.run(batch)
                 if self._events is not None:
                     changed = self._events.changed(changed).batch
-                values = _grown(changed.values, values, self._wrap)
-                keys = _grown(changed.keys, keys, self._wrap_key)
+                values = grown(changed.values, values, self._wrap)
+                keys = grown(changed.keys, keys, self._wrap_key)
                 looked += len(batch)
-                if looked >= (rows if _if_any(values) is not None else _MOST_ROWS):
+                if looked >= (rows if if_any(values) is not None else _MOST_ROWS):
                     break
                 keep_going()
-        return Sample(_if_any(values), _if_any(keys), size, count, bool(ranges))
+        return Sample(if_any(values), if_any(keys), size, count, bool(ranges))
 
     def close(self) -> None:
         """Close what was opened."""
@@ -132,7 +132,7 @@ class Sampler:
 _NOTHING: Final[tuple[Schema | None, Schema | None, float, int]] = (None, None, 0.0, 0)
 
 
-def _grown(values: Values, known: Schema | None, wrap: str) -> Schema | None:
+def grown(values: Values, known: Schema | None, wrap: str) -> Schema | None:
     """The known schema extended by these rows; executors refuse rows that contradict it."""
     while len(values):
         try:
@@ -143,5 +143,6 @@ def _grown(values: Values, known: Schema | None, wrap: str) -> Schema | None:
     return known
 
 
-def _if_any(schema: Schema | None) -> Schema | None:
+def if_any(schema: Schema | None) -> Schema | None:
+    """A schema that has fields; None for one without."""
     return schema if schema is not None and schema.fields else None

@@ -1,5 +1,6 @@
 """Systems that sources on Spark read from, each filled with numbered records by one set of calls."""
 
+import json
 import sqlite3
 from abc import ABC, abstractmethod
 from contextlib import closing
@@ -37,6 +38,11 @@ class Feed(ABC):
         """Add records."""
         self._insert(range(self.count, self.count + count))
         self.count += count
+
+    def number(self, value: str) -> int:
+        """The number of a record, by its value in Kafka."""
+        found: int = json.loads(value)[self.field]
+        return found
 
     @abstractmethod
     def config(self, topic: str) -> dict[str, str]:
@@ -101,13 +107,16 @@ class ObjectsFeed(Feed):
 
 
 class IndexFeed(Feed):
-    """Documents of an index with two shards."""
+    """Documents of an index with two shards, as texts."""
 
     many = 20_000
 
     def __init__(self, index: Index) -> None:
         super().__init__()
         self._index = index
+
+    def number(self, value: str) -> int:
+        return super().number(json.loads(value))
 
     def _insert(self, numbers: range) -> None:
         for start in range(numbers.start, numbers.stop, 5000):
