@@ -50,7 +50,7 @@ def configured(config: Mapping[str, str], kind: PluginKind) -> Configured:
 
     plugins = Plugins.discover([])
     found = validate(plugins, WORKER, config)
-    if found.kind != ("sink" if kind is PluginKind.SINK else "source"):
+    if found.kind == ("source" if kind is PluginKind.SINK else "sink"):
         raise ConfigError(CONNECTOR, _OTHER[kind])
     wrong = [(entry.value.name, message) for entry in found.entries for message in entry.value.errors]
     for key, message in (*wrong, *found.warnings):

@@ -76,6 +76,7 @@ def test_the_page_s_examples_run(
     assert sorted(copy["country"] for copy in copies) == ["DE", "DE", "FR"]
     with sqlite3.connect(tmp_path / "db") as database:
         assert database.execute(f'SELECT country FROM "{topic}"').fetchall() == [("DE",), ("DE",)]
+    assert [row["country"] for row in names["lines"].collect()] == ["DE", "DE"]
 
 
 def test_where_reading_begins_and_ends(reader: Reader, broker: Broker) -> None:
