@@ -10,6 +10,7 @@ import psutil
 import pytest
 
 from connect.kafka.broker.embedded import Broker
+from spark_sink.session.cluster import Cluster
 from tests.integration.connectors.elasticsearch.source.conftest import new_elasticsearch_index
 from tests.integration.distributed.committed import Committed
 from tests.integration.distributed.pool import Pool, PoolWorker, a_pool
@@ -105,3 +106,35 @@ def test_killed_at_any_moment(
         assert set(_numbers(feed, seen)) == set(range(feed.count))
         if exactly_once:
             assert max(_numbers(feed, seen).values()) == 1, "a record came twice"
+
+
+@pytest.mark.promise("P1", "P10")
+@pytest.mark.parametrize("feed", ["incrementing"], indirect=True)
+def test_a_cluster_that_loses_an_executor(
+    pool: Pool, feed: Feed, new_topic: Callable[..., str], cluster: Cluster, seed: int
+) -> None:
+    """Spark runs the splits of the lost executor again: those that are in Kafka already are left out."""
+    chance = random.Random(seed)
+    (worker,) = pool.start(1, restart_policy="on", exactly_once_source_support="enabled")
+    topic = new_topic(name=f"{pool.name}-line")
+    changes = {"spark.master": cluster.url, "spark.executor.memory": "512m", "exactly.once.support": "required"}
+    with closing(Committed(pool.bootstrap, topic)) as seen:
+        feed.insert(feed.many)
+        worker.create("lines", _config(feed, topic, **changes))
+        for _ in range(2):
+            feed.insert(2 * feed.many)
+            wanted = feed.count - chance.randint(feed.many, 2 * feed.many)
+            pool.until(lambda wanted=wanted: len(seen.values) >= wanted, "records come", within=180)
+            executors = [each for each in psutil.process_iter() if _is_executor(each, cluster.url)]
+            assert executors, "executors run on the cluster"
+            chance.choice(executors).kill()
+        pool.until(lambda: len(seen.values) >= feed.count, "all records are there", within=180)
+        assert _numbers(feed, seen) == Counter(range(feed.count))
+
+
+def _is_executor(process: psutil.Process, url: str) -> bool:
+    try:
+        command = " ".join(process.cmdline())
+    except (psutil.NoSuchProcess, psutil.AccessDenied):
+        return False
+    return "CoarseGrainedExecutorBackend" in command and url in command
