@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from connect.kafka.broker.embedded import Broker
+from spark_sink.connector_source.task import ConnectorSourceTask
 from spark_sink.session import open_session
 from spark_sink.session.server import Server
 from spark_sink.source.delta_task import DeltaSourceTask
@@ -76,3 +77,32 @@ def test_rows_of_a_query(
     ):
         until_written(run, 5)
     assert sorted(value["twice"] for _, value in values(everything(broker, topic))) == [0, 2, 4, 6, 8]
+
+
+@pytest.mark.parametrize("exactly_once", [True, False])
+def test_splits_of_a_source_connector(
+    broker: Broker,
+    connect_server: Server,
+    new_topic: Callable[..., str],
+    monkeypatch: Any,
+    exactly_once: bool,
+) -> None:
+    topic, accounts = new_topic(), new_topic(5, {"cleanup.policy": "compact"})
+    config = {"name": f"remote-{topic}", "kafka.topic": topic, "quickstart": "users", "iterations": "50000"}
+    config |= {"task.count": "1", "task.first": "0", "task.seed": "7", "task.id": "0", "max.interval": "0"}
+    offsets: dict[str, Any] = {}
+    with open_session({"spark.remote": connect_server.url}, "source") as session:
+        for count in (50_000, 90_000):  # the second run goes on where the first one ended
+            context = Context(broker, {**config, "iterations": str(count)}, offsets, accounts if exactly_once else None)
+            context.task_target = ("connectors.datagen:DatagenTask", None)
+            with running(ConnectorSourceTask, context, session, monkeypatch) as run:
+                until_written(run, count if count == 50_000 else 40_000)
+    assert len(everything(broker, topic)) == 90_000
+    assert [offset["iteration"] for offset in offsets.values() if "iteration" in offset] == [90_000]
+
+
+def test_a_source_connector_as_a_frame(connect_server: Server) -> None:
+    with open_session({"spark.remote": connect_server.url}, "source") as session:
+        reader = session.spark.read.format("connect").option("connector.class", "DatagenConnector")
+        options = {"quickstart": "users", "kafka.topic": "t", "iterations": "30000", "max.interval": "0"}
+        assert reader.options(**options).load().count() == 30_000
