@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, Final
 
@@ -230,7 +232,8 @@ class DatagenOptions(
         (key,) = given
         if key == "schema.string":
             return self.schema_string, key
-        path = Path(__file__).parent / "quickstarts" / f"{self.quickstart.lower()}.avsc"
+        # In an executor the package may be in an archive.
+        path: Traversable = files("connectors.datagen") / "quickstarts" / f"{self.quickstart.lower()}.avsc"
         if key == "schema.filename":
             path = Path(self.schema_filename)
         try:
