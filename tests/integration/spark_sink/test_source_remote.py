@@ -98,7 +98,7 @@ def test_splits_of_a_source_connector(
             with running(ConnectorSourceTask, context, session, monkeypatch) as run:
                 until_written(run, count if count == 50_000 else 40_000)
     assert len(everything(broker, topic)) == 90_000
-    assert [offset["iteration"] for offset in offsets.values() if "iteration" in offset] == [90_000]
+    assert [offset["current.iteration"] for offset in offsets.values() if "current.iteration" in offset] == [90_000]
 
 
 def test_a_source_connector_as_a_frame(connect_server: Server) -> None:
