@@ -40,9 +40,7 @@ def _numbers(feed: Feed, seen: Committed) -> Counter[int]:
     return Counter(map(feed.number, list(seen.values)))
 
 
-@pytest.mark.parametrize(
-    "feed", ["incrementing", "timestamp", "timestamp+incrementing", "objects", "index"], indirect=True
-)
+@pytest.mark.parametrize("feed", ["timestamp+incrementing", "objects", "index"], indirect=True)
 def test_engines_take_turns(pool: Pool, feed: Feed, new_topic: Callable[..., str]) -> None:
     (worker,) = pool.start(1)
     topic = new_topic(name=f"{pool.name}-line")
