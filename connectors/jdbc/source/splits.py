@@ -12,6 +12,8 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
+import sqlalchemy
+
 from connect import ConfigError, SourceBatch
 from connectors.jdbc.database import TableName
 from connectors.jdbc.source import offsets
@@ -28,9 +30,11 @@ NO_SUFFIX: Final = (
 )
 #: Fewer rows than this are not divided: a split has its price.
 _ROWS_OF_SPLIT: Final = 20_000
-#: About how many rows a split has at most where its bounds can be moved: a failure repeats it, and with exactly-once
-#: it is one transaction.
-_MOST_ROWS: Final = 2_000_000
+#: Rows of a split, about, where less can be read: some seconds of work. A failure repeats it, and so does a stop with
+#: at-least-once; with exactly-once it is one transaction.
+_MOST_ROWS: Final = 250_000
+#: Rows of a batch, also where polls have fewer.
+_ROWS_OF_BATCH: Final = 10_000
 
 
 class PartSplits(NamedTuple):
@@ -78,30 +82,22 @@ def plan_splits(new: NewRows, options: JdbcSourceOptions, server: Server, most: 
     connection = server.connect(options.transaction_isolation_mode)
     ask = new.ask(connection, keyed=True)
     chosen = new.plan
-    extent = _extent(new, server, connection, ask)
+    bounded = _bounded(new, server, connection, ask, most * _MOST_ROWS)
+    extent = _extent(new, server, connection, bounded or ask)
     if not extent.rows:
         return None
-    too_many = extent.rows > most * _MOST_ROWS
     if chosen.mode in (TIMESTAMP, BOTH):
-        if too_many and extent.first != extent.last:
-            before = extent.rows
-            extent = _fewer(new, server, connection, ask, extent, most * _MOST_ROWS)
-            too_many = extent.rows < before
         number = _number_at(new, server, connection, ask, extent) if chosen.mode == BOTH else None
         after = Position(extent.last, number)
         ask = _narrowed(ask, _timed(new, server, ask, "<=", extent.last))
-    elif chosen.mode == BULK or extent.low is None or extent.high is None:
-        too_many = False  # there is nothing by which less could be read
+    elif chosen.mode == BULK or extent.high is None:
         after = new.position
     else:
-        if too_many:
-            high = extent.low + (extent.high - extent.low) * most * _MOST_ROWS // extent.rows
-            extent = replace(extent, high=high)
         after = Position(None, extent.high)
         ask = _narrowed(ask, f"{_key(new, server)} <= {extent.high}")
     count = max(1, min(most, -(-extent.rows // _ROWS_OF_SPLIT)))
     splits = [_written(new.part, each) for each in _ranges(new, server, ask, extent, count)]
-    return PartSplits(splits, after, _offset(new, after, whole=not too_many), extent.rows, not too_many)
+    return PartSplits(splits, after, _offset(new, after, whole=bounded is None), extent.rows, bounded is None)
 
 
 def _extent(new: NewRows, server: Server, connection: Any, ask: Ask) -> _Extent:
@@ -118,12 +114,33 @@ def _extent(new: NewRows, server: Server, connection: Any, ask: Ask) -> _Extent:
     return _Extent(int(rows), None if low is None else int(low), None if high is None else int(high), first, last)
 
 
-def _fewer(new: NewRows, server: Server, connection: Any, ask: Ask, extent: _Extent, most: int) -> _Extent:
-    """The rows up to an earlier time, at which there are about so many."""
-    assert extent.first is not None
-    assert extent.last is not None
-    middle = extent.first + (extent.last - extent.first) * most // extent.rows
-    return _extent(new, server, connection, _narrowed(ask, _timed(new, server, ask, "<=", middle)))
+def _bounded(new: NewRows, server: Server, connection: Any, ask: Ask, most: int) -> Ask | None:
+    """The first rows, about so many; None where there are no more, or the mode has no order in which they are read.
+
+    Nobody counts what is behind them: a table may have a thousand times as many rows.
+    """
+    key, mode = _key(new, server), new.plan.mode
+    if mode in (TIMESTAMP, BOTH):
+        found = _nth(server, connection, ask, new.moment(new.plan), most)
+        return None if found is None else _narrowed(ask, _timed(new, server, ask, "<=", _micros(new, found)))
+    if mode == BULK or not key:
+        return None
+    found = _nth(server, connection, ask, key, most)
+    return None if found is None else _narrowed(ask, f"{key} <= {int(found)}")
+
+
+def _nth(server: Server, connection: Any, ask: Ask, ordered: str, number: int) -> Any:
+    """The value of the row of this number, from 0, in the order of a column; None where there are fewer rows."""
+    # Each database says it in words of its own, which SQLAlchemy knows.
+    column: Any = sqlalchemy.literal_column("connect_column")
+    where: Any = sqlalchemy.literal_column("connect_where")
+    made = sqlalchemy.select(column).select_from(sqlalchemy.table("connect_source")).order_by(column)
+    made = (made.where(where) if ask.conditions else made).limit(1).offset(number)
+    text = str(made.compile(dialect=server.database.dialect, compile_kwargs={"literal_binds": True}))
+    text = text.replace("connect_column", ordered).replace("connect_source", ask.whole.source)
+    text = text.replace("connect_where", " AND ".join(ask.conditions))
+    with connection.begin():
+        return connection.execution_options(no_parameters=True).exec_driver_sql(text).scalar()
 
 
 def _number_at(new: NewRows, server: Server, connection: Any, ask: Ask, extent: _Extent) -> int | None:
@@ -193,7 +210,7 @@ def read_split(
     select = new.select(Ask(new.whole, split["where"], split["order"]))
     with closing(server.open(connection, select, new.rows)) as result:
         while not result.ended:
-            if read := result.read(options.batch_max_rows, MOST_BYTES):
+            if read := result.read(max(options.batch_max_rows, _ROWS_OF_BATCH), MOST_BYTES):
                 yield SourceBatch(new.topic, result.rows.values(read), source_partitions=partition)
 
 

@@ -25,6 +25,8 @@ from connectors.s3.source.walk import Next
 #: The most of a plan: objects, bytes of them, characters of JSON with its offsets. A plan has at least one object.
 _MOST_OBJECTS: Final = 1000
 _MOST_BYTES: Final = 1 << 30
+#: The same for each split: some seconds of work. A stop repeats what is not done, and offsets move at a plan's end.
+_BYTES_OF_SPLIT: Final = 64 << 20
 _MOST_JSON: Final = 390_000
 #: By how much an offset grows with an object that is finished.
 _DONE_JSON: Final = 12
@@ -37,9 +39,15 @@ _UNKNOWN_BYTES: Final = 32 << 20
 
 
 class Draft:
-    """The objects of one plan, in their order."""
+    """The objects of one plan, in their order.
 
-    def __init__(self) -> None:
+    Args:
+        most: splits.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._most_bytes = min(_MOST_BYTES, most * _BYTES_OF_SPLIT)
         self._chosen: list[Next] = []
         self._lanes: dict[Lane, None] = {}  # in the order of their first objects
         self._bytes = 0
@@ -53,17 +61,17 @@ class Draft:
         taken, written = self._bytes + max(0, chosen.found.size), self._json + _json(_split([chosen])) + _DONE_JSON
         if chosen.lane not in self._lanes:
             written += _json([chosen.lane.partition, chosen.lane.offset()])
-        if self._chosen and (len(self) >= _MOST_OBJECTS or taken > _MOST_BYTES or written > _MOST_JSON):
+        if self._chosen and (len(self) >= _MOST_OBJECTS or taken > self._most_bytes or written > _MOST_JSON):
             return False
         self._chosen.append(chosen)
         self._lanes[chosen.lane] = None
         self._bytes, self._json = taken, written
         return True
 
-    def plan(self, most: int) -> ReadPlan:
-        """The plan, in at most so many splits. All its objects are finished in their lanes by now."""
+    def plan(self) -> ReadPlan:
+        """The plan. All its objects are finished in their lanes by now."""
         return ReadPlan(
-            [_split(objects) for objects in divided(self._chosen, most)],
+            [_split(objects) for objects in divided(self._chosen, self._most)],
             [(dict(lane.partition), dict(lane.offset())) for lane in self._lanes],
         )
 

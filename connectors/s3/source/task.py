@@ -138,7 +138,7 @@ class S3SourceTask(SplitSourceTask):
                 return None
 
     def _plan(self, most: int, deadline: float) -> ReadPlan | None:
-        draft = Draft()
+        draft = Draft(most)
         while True:
             try:
                 chosen = self._listed.next(deadline)
@@ -152,7 +152,7 @@ class S3SourceTask(SplitSourceTask):
                 self._listed.put_back(chosen)
                 break
             self._listed.finish(chosen, empty=False)  # nobody knows yet: it waits for `commit` as if it had records
-        return draft.plan(most) if draft else None
+        return draft.plan() if draft else None
 
     def _wait(self, until: float, deadline: float) -> bool:
         """Wait until a moment, but not beyond the deadline or a stop of the task. Returns whether it came."""

@@ -195,8 +195,8 @@ def test_a_little_is_one_split_and_many_small_objects_are_several() -> None:
     assert len(divided([chosen_of(lane, -1) for lane in lanes], 8)) == 8, "objects that were begun are large"
 
 
-def _drafted(objects: Sequence[Next]) -> Draft:
-    draft = Draft()
+def _drafted(objects: Sequence[Next], most: int = 16) -> Draft:
+    draft = Draft(most)
     for chosen in objects:
         if not draft.add(chosen):
             break
@@ -208,6 +208,7 @@ def test_a_plan_is_bounded() -> None:
     lane = lane_of(0)
     assert len(_drafted([chosen_of(lane, 1, f"{n:05}") for n in range(5000)])) == 1000
     assert len(_drafted([chosen_of(lane, 300 << 20, f"{n + 5000}") for n in range(10)])) == 3
+    assert len(_drafted([chosen_of(lane, 30 << 20, f"{n + 6000}") for n in range(10)], most=2)) == 4, "64 MiB a split"
     assert len(_drafted([chosen_of(lane, 300 << 30, "9")])) == 1, "a large one is a plan by itself"
 
 
@@ -221,7 +222,7 @@ def test_all_of_a_plan_fits_into_one_record() -> None:
     broad = _drafted([chosen_of(wide[number % 16], 1, f"z{number:04}") for number in range(1000)])
     many = _drafted([chosen_of(remembering(number, 64), 1, f"z{number}") for number in range(1000)])
     for draft in (long, broad, many):
-        plan = draft.plan(16)
+        plan = draft.plan()
         assert 300_000 < len(json.dumps(plan)) < 400_000
 
 

@@ -58,3 +58,26 @@ def test_planning_and_polling_take_turns(
     assert [partition for partition, _ in offsets] == [shop.partition("line")]
     assert {record.topic for record in values.values()} == {"db-line"}
     assert len({record.value_schema for record in values.values()}) == 1
+
+
+@pytest.mark.parametrize("mode", [*MODES, "snapshot"])
+def test_plans_are_bounded_by_what_each_database_calls_a_limit(
+    shop: Any, mode: str, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(splits, "_ROWS_OF_SPLIT", 5)
+    monkeypatch.setattr(splits, "_MOST_ROWS", 20)
+    shop.execute(f"CREATE TABLE line (id bigint NOT NULL PRIMARY KEY, at {shop.stamp} NOT NULL, word varchar(10))")
+    inserted = _insert(shop, random.Random(seed), 0, 200)
+    config = {**shop.config, "mode": mode, "table.whitelist": "line", "tables": shop.name("line"), "topic.prefix": "p"}
+    config |= {"incrementing.column.name": "id"} if "incrementing" in mode else {}
+    config |= {"timestamp.column.name": "at"} if "timestamp" in mode else {}
+    config |= {"timestamp.delay.interval.ms": "0", "poll.interval.ms": "1"}
+    plans: list[list[int]] = []
+    with Planner(JdbcSourceConnector(), config) as planner:
+        while len([number for plan in plans for number in plan]) < len(inserted):
+            read = planner.carry_out(2)
+            assert read is not None
+            plans.append([record.value["id"] for split in read.records for record in split])
+    assert len(plans) >= 3
+    assert all(40 <= len(plan) <= 60 for plan in plans[:-1]), "the rows of a time stay together"
+    assert Counter(number for plan in plans for number in plan) == Counter(inserted)
