@@ -69,7 +69,6 @@ def _stored(planner: Planner, partitions: list[Mapping[str, Any]]) -> Offsets:
     return [(each, planner.context.offset(each)) for each in partitions if planner.context.offset(each)]
 
 
-@pytest.mark.quick
 @pytest.mark.parametrize("more", BY)
 @pytest.mark.parametrize("most", [1, 2, 8])
 def test_the_union_of_splits_is_what_polling_gives(new_index: NewIndex, more: dict[str, Any], most: int) -> None:
