@@ -176,8 +176,13 @@ def write_records(
     if writer in request.done:
         return Written(writer, repeated=True)
     resources = part_resources(plan)
-    output = resources.open_output(request, writer)
-    return Written(writer, repeated=True) if output is None else resources.fill(output, writer, made())
+    try:
+        output = resources.open_output(request, writer)
+        return Written(writer, repeated=True) if output is None else resources.fill(output, writer, made())
+    except BaseException:
+        # The records come again, and a transformation that remembers them (Deduplicate) would leave them out.
+        _close_kept()
+        raise
 
 
 def _records(shape: RowShape, rows: Iterator[pa.RecordBatch]) -> Iterator[SourceBatch]:
@@ -307,11 +312,16 @@ _kept: list[PartResources] = []
 def part_resources(plan: OutputPlan) -> PartResources:
     """The resources of a plan in this process, which keeps those of one plan."""
     if _kept and _kept[0].plan.id != plan.id:
-        with suppress(Exception):  # plug-ins raise anything, and nobody needs it any more
-            _kept.pop().close()
+        _close_kept()
     if not _kept:
         _kept.append(PartResources(plan))
     return _kept[0]
+
+
+def _close_kept() -> None:
+    while _kept:
+        with suppress(Exception):  # plug-ins raise anything, and nobody needs it any more
+            _kept.pop().close()
 
 
 def _of_writer(writer: int, first: pa.RecordBatch, rest: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -8,7 +8,7 @@ import sys
 import textwrap
 import threading
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -292,6 +292,27 @@ def test_at_least_once_writes_without_transactions(place: Place) -> None:
     assert part == Written(0, 2, 2, 0, False, (place.topic,))
     written(place.plan(), BatchRequest(0, CUT), rows([1, 2]))
     assert place.ids() == [1, 2, 1, 2]
+
+
+@pytest.mark.promise("P1")
+@pytest.mark.parametrize("exactly_once", [False, True])
+def test_a_part_that_failed_is_written_whole_though_a_transformation_remembers_it(
+    place: Place, exactly_once: bool
+) -> None:
+    committed = place.begin() if exactly_once else None
+    dedup = {"transforms": "once", "transforms.once.type": "Deduplicate"}
+    plan = place.plan(committed, **dedup)
+    request = BatchRequest(0, CUT) if committed is None else place.request(committed, 0)
+
+    def broken() -> Iterator[pa.RecordBatch]:
+        yield rows([1, 2])
+        raise OSError("the system is away")
+
+    with pytest.raises(OSError, match="away"):
+        list(PartWriter(plan, request)(broken()))
+    [part] = written(plan, request, rows([1, 2, 3]))
+    assert (part.read, part.written) == (3, 3)
+    assert set(place.ids()) == {1, 2, 3}
 
 
 def test_topics_are_made_as_the_connector_says(place: Place, broker: Broker) -> None:
