@@ -18,14 +18,12 @@ from connect.plugins.lifetime import Lifetime
 from connect.plugins.loading import load_class
 from spark_sink.connector_source.batches import Batch, Batches, StoredBatches
 from spark_sink.connector_source.reading import ReaderPlan, SplitWriter
-from spark_sink.lease_file import work_may_begin
 from spark_sink.query.polled import PolledQuery
-from spark_sink.query.progress import QueryProgress
 from spark_sink.query.settings import QueryOptions
 from spark_sink.query.supervised import Query, SupervisedTask
-from spark_sink.source.batches import Tally
 from spark_sink.source.clients import SourceClients
 from spark_sink.source.committed_batches import CommittedBatches, Partitioning, Run
+from spark_sink.source.tally import Tally, TallyProgress
 from spark_sink.source.writing import BatchRequest, OutputPlan, Written
 
 log = logging.getLogger("connect.spark")
@@ -52,14 +50,14 @@ class ConnectorSourceTask(SupervisedTask):
         self.queries.append(Query(_QUERY, SplitProgress(_QUERY, context.metrics, self._tally)))
 
     def begin(self, query: Query) -> Any:
-        if not work_may_begin(str(self.lease_file.path)):
+        if not self.may_begin():
             return None
         reading = SplitReading(self.context, self.session.spark, self._clients, self._tally, self._most())
         self._reading = reading
         return PolledQuery(
             reading.once,
             0.0,
-            lambda: work_may_begin(str(self.lease_file.path)),
+            self.may_begin,
             self.session.spark,
             once=self._options.trigger != "interval",
             closing=reading.close,
@@ -239,25 +237,9 @@ class PlannerContext:
         return self._context.stopping()
 
 
-class SplitProgress(QueryProgress):
-    """The progress of a source's splits: what has been written is counted, and nobody knows what is still to come."""
-
-    def __init__(self, name: str, metrics: PluginMetrics, tally: Tally) -> None:
-        super().__init__(name, metrics)
-        self._tally = tally
-
-    @property
-    def lag(self) -> int:
-        return -1
-
-    @property
-    def written(self) -> int:
-        return self._tally.written
-
-    @property
-    def errors(self) -> int:
-        return self._tally.errors
+class SplitProgress(TallyProgress):
+    """The progress of a source's splits: Spark has no query of its own that would report it."""
 
     def take(self, query: Any) -> None:
+        super().take(query)
         self.rows = self._tally.read
-        self.topics |= self._tally.topics

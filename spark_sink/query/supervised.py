@@ -164,6 +164,10 @@ class SupervisedTask(EngineTask):
     def _open_gate(self) -> None:
         self.lease_file.hold_until(0.0 if self._paused else self.context.lease_until())
 
+    def may_begin(self) -> bool:
+        """Whether new work may begin: the connector is not paused, and its lease holds."""
+        return work_may_begin(str(self.lease_file.path))
+
     @property
     def paused(self) -> bool:
         """Whether no new work may begin."""
@@ -205,7 +209,7 @@ class SupervisedTask(EngineTask):
             raise translate_error(error) from error
 
     def _begin_all(self) -> None:
-        if not work_may_begin(str(self.lease_file.path)):
+        if not self.may_begin():
             return
         self._turn.is_taken()  # it may be over
         for query in self.queries:

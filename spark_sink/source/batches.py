@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -11,6 +10,7 @@ from spark_sink.lease_file import work_may_begin
 from spark_sink.source.changes import NONE, RANKS, TYPE, VERSION, ChangeShape
 from spark_sink.source.committed_batches import CommittedBatches, Partitioning
 from spark_sink.source.records import RowShape
+from spark_sink.source.tally import Tally
 from spark_sink.source.writing import WRITER, BatchRequest, PartWriter, WritePlan, Written
 
 #: Types whose values can be compared and hashed alike by everybody.
@@ -20,30 +20,6 @@ _ATOMIC_PREFIXES: Final = ("decimal", "timestamp", "char", "varchar", "time")
 
 class NotNow(ConnectError):
     """No batch may begin: the connector is paused, or its lease is over. The batch is repeated later."""
-
-
-class Tally:
-    """What was written, in all batches of this process. Thread-safe.
-
-    Attributes:
-        read, written, errors: see `Written`.
-        repeated: parts that were already in Kafka.
-        topics: that were written to.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self.read = self.written = self.errors = self.repeated = 0
-        self.topics: frozenset[str] = frozenset()
-
-    def add(self, parts: Sequence[Written]) -> None:
-        """Add the results of parts."""
-        with self._lock:
-            self.read += sum(part.read for part in parts)
-            self.written += sum(part.written for part in parts)
-            self.errors += sum(part.errors for part in parts)
-            self.repeated += sum(part.repeated for part in parts)
-            self.topics |= {topic for part in parts for topic in part.topics}
 
 
 class BatchWriter:

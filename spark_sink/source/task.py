@@ -12,16 +12,16 @@ from connect.api.metrics import PluginMetrics
 from connect.errors import ConnectError
 from connect.kafka.admin.new_topics import NewTopic
 from spark_sink.error_translation import text_of
-from spark_sink.lease_file import work_may_begin
-from spark_sink.query.progress import QueryProgress, rows_in
+from spark_sink.query.progress import rows_in
 from spark_sink.query.settings import QueryOptions
 from spark_sink.query.supervised import Query, SupervisedTask
 from spark_sink.source import positions
-from spark_sink.source.batches import BatchWriter, NotNow, Tally
+from spark_sink.source.batches import BatchWriter, NotNow
 from spark_sink.source.clients import SourceClients
 from spark_sink.source.committed_batches import CommittedBatches, Partitioning, Run
 from spark_sink.source.records import RowShape
 from spark_sink.source.settings import DeltaSourceOptions, SqlSourceOptions
+from spark_sink.source.tally import Tally, TallyProgress
 from spark_sink.source.writing import OutputPlan, WritePlan
 
 log = logging.getLogger("connect.spark")
@@ -37,12 +37,11 @@ class Place(NamedTuple):
     prefix: str
 
 
-class SourceProgress(QueryProgress):
+class SourceProgress(TallyProgress):
     """The progress of a source's query.
 
     Args:
-        name, metrics: see `QueryProgress`.
-        tally: what was written.
+        name, metrics, tally: see `TallyProgress`.
         counted: whether the tally counts: not where Spark's server runs the writing.
 
     Attributes:
@@ -51,27 +50,14 @@ class SourceProgress(QueryProgress):
     """
 
     def __init__(self, name: str, metrics: PluginMetrics, tally: Tally, *, counted: bool) -> None:
-        super().__init__(name, metrics)
+        super().__init__(name, metrics, tally)
         self.position: Any = None
         self.batch = -1
-        self._tally = tally
         self._counted = counted
 
     @property
-    def lag(self) -> int:
-        return -1
-
-    @property
     def written(self) -> int:
-        return self._tally.written if self._counted else self.rows
-
-    @property
-    def errors(self) -> int:
-        return self._tally.errors
-
-    def take(self, query: Any) -> None:
-        super().take(query)
-        self.topics |= self._tally.topics
+        return super().written if self._counted else self.rows
 
     def _take(self, report: Mapping[str, Any]) -> None:
         # Positions of such sources are not offsets of topics. A batch is read once.
@@ -239,10 +225,6 @@ class SourceQueryTask(SupervisedTask):
         return self.running.triggered(made.option("checkpointLocation", self.folder)).start()
 
     # While it runs.
-
-    def may_begin(self) -> bool:
-        """Whether new work may begin: the connector is not paused, and its lease holds."""
-        return work_may_begin(str(self.lease_file.path))
 
     def begin(self, query: Query) -> Any:
         return self.start_query() if self.may_begin() else None

@@ -9,17 +9,7 @@ import pytest
 from connect import ConfigError, ConnectError
 from connect.testing import SourceRun
 from connectors.datagen import DatagenConnector
-
-NUMBERED = json.dumps(
-    {
-        "type": "record",
-        "name": "numbered",
-        "fields": [
-            {"name": "number", "type": {"type": "long", "arg.properties": {"iteration": {"start": 0}}}},
-            {"name": "text", "type": {"type": "string", "arg.properties": {"regex": "[a-z]{6}"}}},
-        ],
-    }
-)
+from tests.unit.connectors.datagen.numbered import NUMBERED
 
 
 def _config(**config: str) -> dict[str, str]:

@@ -8,17 +8,8 @@ import pytest
 from connect.testing import SourceRun
 from connectors.datagen import DatagenConnector
 from tests.support.read_plans import Offsets, Planner
+from tests.unit.connectors.datagen.numbered import NUMBERED
 
-NUMBERED = json.dumps(
-    {
-        "type": "record",
-        "name": "numbered",
-        "fields": [
-            {"name": "number", "type": {"type": "long", "arg.properties": {"iteration": {"start": 0}}}},
-            {"name": "text", "type": {"type": "string", "arg.properties": {"regex": "[a-z]{6}"}}},
-        ],
-    }
-)
 OWN_KEYS = {"task.id": "0", "task.count": "1", "task.first": "0", "task.seed": "7"}
 
 

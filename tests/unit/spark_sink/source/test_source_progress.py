@@ -6,8 +6,8 @@ import pytest
 
 from connect.telemetry.metrics import Registry
 from spark_sink.query.progress import rows_in
-from spark_sink.source.batches import Tally
 from spark_sink.source.delta_task import offset_of
+from spark_sink.source.tally import Tally
 from spark_sink.source.task import SourceProgress
 from spark_sink.source.writing import Written
 
