@@ -40,9 +40,15 @@ for _number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, signal.default_int_handler if _number == signal.SIGINT else signal.SIG_DFL)
 
-# Spark's JVMs live for seconds here: the second compiler and threads of a collector cost more than they bring. (Two
-# batches into a table, with the start: 18.5 s of CPU in place of 31.) Spark's launcher says nothing of it.
-_SPARK = os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+# Spark's JVMs live for a minute here, and most of it is spent on code that runs once. So: no second compiler and no
+# threads of a collector (two batches into a table, with the start: 18.5 s of CPU in place of 31), room for all that the
+# first compiler makes, and plans that are interpreted (15 tests of upserts: 94 s in place of 135). Tests of whole
+# workers with tables on a cluster have Spark generate code as it does for users. Spark's launcher says nothing of it.
+_SPARK = os.environ.setdefault(
+    "SPARK_SUBMIT_OPTS",
+    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=200m"
+    " -Dspark.sql.codegen.wholeStage=false -Dspark.sql.codegen.factoryMode=NO_CODEGEN",
+)
 #: So many modules with Spark are worth the making of an archive of its classes.
 MANY_SPARKS = 8
 

@@ -1,8 +1,9 @@
 """Which tests run, and in what order: `--tier`, `--alone`, `--minutes`.
 
 `quick` is what `make test` runs: all unit tests that are not slow, and one path through each real server (marked
-`quick`). `rest` is everything else. Modules that took longest the last time run first, so that two processes end at
-about the same time; how long they took stands in `tests/durations.json`, which `make durations` writes.
+`quick`). `rest` is everything else. Modules that took longest the last time run first, so that all processes end at
+about the same time, those with Spark, which compute, in turns with those that wait; how long they took stands in
+`tests/durations.json`, which `make durations` writes.
 
 With `--minutes` only as much runs as fits. Modules stand in a circle, and every day begins where the day before ended:
 what ran longest ago comes first, and no state is needed to know it.
@@ -16,6 +17,7 @@ import math
 import os
 import time
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -66,8 +68,8 @@ class Selection:
         if dropped:
             self._config.hook.pytest_deselected(items=list(dropped))
         # pytest-randomly has shuffled them; the order within a module stays its own.
-        lengths = self._lengths(modules)
-        chosen.sort(key=lambda item: (-lengths[_module(item)], _module(item)))
+        turns = in_turns(self._lengths(modules))
+        chosen.sort(key=lambda item: turns[_module(item)])
         items[:] = chosen
 
     def pytest_runtest_setup(self) -> None:
@@ -110,6 +112,18 @@ class Selection:
 
     def _lengths(self, modules: Counter[str]) -> dict[str, float]:
         return {module: self._known.get(module, UNKNOWN) for module in modules}
+
+
+def in_turns(lengths: Mapping[str, float]) -> dict[str, int]:
+    """The place of each module: what takes long first, and those with Spark, which compute, among those that wait."""
+    begins: dict[str, float] = {}  # after which part of its kind
+    for spark in (True, False):
+        kind = sorted((module for module in lengths if ("spark" in module) is spark), key=lambda m: (-lengths[m], m))
+        whole, before = sum(lengths[module] for module in kind), 0.0
+        for module in kind:
+            begins[module] = before / (whole or 1.0)
+            before += lengths[module]
+    return {module: place for place, module in enumerate(sorted(begins, key=lambda m: (begins[m], m)))}
 
 
 def tier_of(item: pytest.Item) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.selection import todays
+from tests.support.selection import in_turns, todays
 
 
 def test_every_module_has_its_turn_within_as_many_days_as_the_circle_needs(seed):
@@ -38,6 +38,12 @@ def test_a_day_begins_with_the_same_module_whether_it_has_a_little_more_time_or_
 
 def test_all_modules_are_one_day_s_where_they_fit():
     assert todays({"a": 1.0, "b": 2.0}, 3.0, day=5) == ["a", "b"]
+
+
+def test_what_takes_long_comes_first_and_what_computes_in_turns_with_what_waits():
+    lengths = {"spark/a": 60.0, "spark/b": 20.0, "c": 300.0, "d": 100.0, "e": 0.0}
+    turns = in_turns(lengths)
+    assert sorted(turns, key=turns.__getitem__) == ["c", "spark/a", "d", "spark/b", "e"]
 
 
 PLUGIN = """

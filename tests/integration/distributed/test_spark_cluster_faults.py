@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import psutil
 import pytest
@@ -58,8 +60,28 @@ def test_a_worker_of_the_cluster_that_dies_costs_its_executor_only(pool: Pool, l
     assert pool.up[0].runs(lake.name, 1)
 
 
-def test_executors_come_and_go_with_the_work(pool: Pool, lake: Lake, cluster: Cluster) -> None:
+def test_executors_that_run_out_of_memory_are_replaced_and_that_is_said(
+    pool: Pool, lake: Lake, cluster: Cluster, tmp_path: Path
+) -> None:
+    pool.start(1, restart_policy="on")
+    lake.send(500)
+    hungry = {
+        "foreach__batch": "hungry_batches:take",
+        "spark__hungry__marker": str(tmp_path / "marker"),
+        "spark__task__maxFailures": "1",
+    }
+    pool.up[0].create(lake.name, config(lake, spark__master=cluster.url, **SPARK, **hungry))
+    lake.until_written()
+    assert re.search("Spark ran out of memory: .* Raise .* spark.executor.memory", pool.up[0].log)
+    lake.send(500)
+    lake.until_written()
+    assert pool.up[0].runs(lake.name, 1)
+
+
+def test_executors_come_and_go_with_the_work(pool: Pool, lake: Lake, cluster: Cluster, tmp_path: Path) -> None:
     """Dynamic allocation: none is there while nothing is to be done, and speculation repeats no row."""
+    events = tmp_path / "events"
+    events.mkdir()
     dynamic = {
         "spark__dynamicAllocation__enabled": "true",
         "spark__dynamicAllocation__shuffleTracking__enabled": "true",
@@ -71,6 +93,9 @@ def test_executors_come_and_go_with_the_work(pool: Pool, lake: Lake, cluster: Cl
         "spark__speculation__multiplier": "1.1",
         "spark__speculation__quantile": "0.1",
         "spark__speculation__minTaskRuntime": "10ms",
+        "spark__eventLog__enabled": "true",
+        "spark__eventLog__compress": "false",
+        "spark__eventLog__dir": events.as_uri(),
     }
     pool.start(1)
     lake.send(500)
@@ -85,3 +110,5 @@ def test_executors_come_and_go_with_the_work(pool: Pool, lake: Lake, cluster: Cl
     )
     lake.send(500)
     lake.until_written()
+    said = "".join(file.read_text() for file in events.rglob("*") if file.is_file())
+    assert '"Speculative":true' in said, "tasks were begun a second time"

@@ -1,9 +1,11 @@
 """Source connectors on Spark in real workers: the offsets are the worker engine's, and each record comes once."""
 
 import random
+import signal
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -136,6 +138,99 @@ def test_a_cluster_that_loses_an_executor(
             chance.choice(executors).kill()
         pool.until(lambda: len(seen.values) >= feed.count, "all records are there", within=WITHIN)
         assert _numbers(feed, seen) == Counter(range(feed.count))
+
+
+@pytest.mark.promise("P1", "P10")
+@pytest.mark.parametrize("feed", ["incrementing"], indirect=True)
+def test_splits_that_are_written_twice_at_the_same_time(
+    pool: Pool, feed: Feed, new_topic: Callable[..., str], cluster: Cluster, seed: int, tmp_path: Path
+) -> None:
+    """Speculative execution: another executor begins a split that takes long, and only one of both commits it."""
+    chance = random.Random(seed)
+    events = tmp_path / "events"
+    events.mkdir()
+    changes = {
+        "spark.master": cluster.url,
+        "spark.executor.memory": "512m",
+        "exactly.once.support": "required",
+        "spark.speculation": "true",
+        "spark.speculation.minTaskRuntime": "100ms",
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.compress": "false",
+        "spark.eventLog.dir": events.as_uri(),
+    }
+
+    def begun_again() -> int:
+        files = [file for file in events.rglob("*") if file.is_file()]
+        return sum(file.read_text(errors="replace").count('"Speculative":true') for file in files)
+
+    (worker,) = pool.start(1, exactly_once_source_support="enabled")
+    topic = new_topic(name=f"{pool.name}-line")
+    with closing(Committed(pool.bootstrap, topic)) as seen:
+        feed.insert(feed.many)
+        worker.create("lines", _config(feed, topic, **changes))
+        pool.until(lambda: len(seen.values) >= feed.count, "all records are there", within=WITHIN)
+        for _ in range(3):
+            feed.insert(feed.many)
+            time.sleep(chance.uniform(0.2, 1.5))  # somewhere in the batch
+            slow = chance.choice([each for each in psutil.Process().children(recursive=True) if _is_executor(each)])
+            with _stopped(slow, "pyspark.daemon"):
+                pool.until(lambda: len(seen.values) >= feed.count, "all records are there", within=WITHIN)
+        feed.insert(feed.many)
+        pool.until(lambda: len(seen.values) >= feed.count, "all records are there", within=WITHIN)
+        assert worker.runs("lines", 1), "it needed no restart"
+        assert _numbers(feed, seen) == Counter(range(feed.count))
+    pool.until(begun_again, "splits were begun a second time")
+
+
+@pytest.mark.promise("P1", "P3", "P10")
+@pytest.mark.parametrize("feed", ["incrementing"], indirect=True)
+def test_a_driver_that_hangs_while_its_executors_run_on(
+    pool: Pool, feed: Feed, new_topic: Callable[..., str], cluster: Cluster, seed: int
+) -> None:
+    """Its successor begins what it had under way; its executors, on other machines, commit no record a second time."""
+    chance = random.Random(seed)
+    pool.start(2, exactly_once_source_support="enabled")
+    topic = new_topic(name=f"{pool.name}-line")
+    changes = {
+        "spark.master": cluster.url,
+        "spark.executor.memory": "512m",
+        "spark.cores.max": "1",  # the other is its successor's
+        "exactly.once.support": "required",
+    }
+    with closing(Committed(pool.bootstrap, topic)) as seen:
+        feed.insert(feed.many)
+        pool.up[0].create("lines", _config(feed, topic, **changes))
+        pool.until(lambda: len(seen.values) >= feed.count, "all records are there", within=WITHIN)
+        feed.insert(4 * feed.many)
+        wanted = feed.count - chance.randint(feed.many, 3 * feed.many)
+        pool.until(lambda: len(seen.values) >= wanted, "it is in the middle of a batch", within=WITHIN)
+        owner = pool.up[0].states("lines")["0"][1]
+        frozen = next(worker for worker in pool.workers if worker.id == owner)
+        other = next(worker for worker in pool.workers if worker is not frozen)
+        assert frozen.process is not None
+        with _stopped(psutil.Process(frozen.process.pid)):
+            pool.until(lambda: other.states("lines")["0"][1] == other.id, "it moves", within=WITHIN)
+            pool.until(lambda: len(seen.values) >= feed.count, "its successor ends the batch", within=WITHIN)
+        pool.until(frozen.ready, "it is back in the group")
+        feed.insert(feed.many)
+        pool.until(lambda: len(seen.values) >= feed.count, "all records are there", within=WITHIN)
+        pool.until(lambda: frozen.runs("lines", 1), "it runs", within=WITHIN)
+        assert _numbers(feed, seen) == Counter(range(feed.count))
+
+
+@contextmanager
+def _stopped(parent: psutil.Process, what: str = "") -> Iterator[None]:
+    """A process, and all below it, does nothing; or only what has this in its command line."""
+    stopped = [each for each in (parent, *parent.children(recursive=True)) if what in " ".join(each.cmdline())]
+    for process in stopped:
+        process.send_signal(signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for process in stopped:
+            with suppress(psutil.NoSuchProcess):
+                process.send_signal(signal.SIGCONT)
 
 
 def _is_executor(process: psutil.Process) -> bool:
