@@ -40,15 +40,13 @@ for _number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, signal.default_int_handler if _number == signal.SIGINT else signal.SIG_DFL)
 
-# Spark's JVMs live for a minute here, and most of it is spent on code that runs once. So: no second compiler and no
-# threads of a collector (two batches into a table, with the start: 18.5 s of CPU in place of 31), room for all that the
-# first compiler makes, and plans that are interpreted (15 tests of upserts: 94 s in place of 135). Tests of whole
-# workers with tables on a cluster have Spark generate code as it does for users. Spark's launcher says nothing of it.
-_SPARK = os.environ.setdefault(
-    "SPARK_SUBMIT_OPTS",
-    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=200m"
-    " -Dspark.sql.codegen.wholeStage=false -Dspark.sql.codegen.factoryMode=NO_CODEGEN",
-)
+# Spark's JVMs live for a minute here, and most of it goes into code that runs once. So: no second compiler and no
+# threads of a collector, room for all that the first compiler makes, plans that are interpreted, classes from an
+# archive, in executors, too. (CPU of 15 tests of upserts: 87 s in place of 130; of one test on a cluster: 108 in place
+# of 170.) Spark's launcher says nothing of SPARK_SUBMIT_OPTS.
+_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=200m"
+_SPARK = f"{_JVM} -Dspark.sql.codegen.wholeStage=false -Dspark.sql.codegen.factoryMode=NO_CODEGEN"
+_SPARK_IS_OURS = os.environ.setdefault("SPARK_SUBMIT_OPTS", _SPARK) == _SPARK
 #: So many modules with Spark are worth the making of an archive of its classes.
 MANY_SPARKS = 8
 
@@ -80,8 +78,10 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Have the JVMs of Spark share their classes."""
     sparks = {item.nodeid.partition("::")[0] for item in getattr(session, "items", []) if "spark" in item.nodeid}
-    if sparks and not session.config.option.collectonly:
-        os.environ["SPARK_SUBMIT_OPTS"] = class_archive.shared(_SPARK, make=len(sparks) >= MANY_SPARKS)
+    if sparks and _SPARK_IS_OURS and not session.config.option.collectonly:
+        sharing = class_archive.sharing(_SPARK, make=len(sparks) >= MANY_SPARKS)
+        executors = f"'-Dspark.executor.extraJavaOptions={_JVM} {sharing}'"
+        os.environ["SPARK_SUBMIT_OPTS"] = f"{_SPARK} {sharing} {executors}"
 
 
 @pytest.hookimpl(wrapper=True)

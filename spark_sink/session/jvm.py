@@ -185,13 +185,17 @@ def launch(
     return _start(command, redact)
 
 
+#: They do little: the second compiler and the threads of a collector would cost more than all else.
+_OF_DAEMONS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+
+
 def launch_daemon(
     main: str, arguments: Sequence[str], *, redact: Callable[[str], str], environment: Mapping[str, str]
 ) -> Jvm:
     """Start a daemon of Spark's standalone cluster with `spark-class`. Like `launch`."""
 
     def command(home: Path, folder: Path, options: list[str]) -> tuple[list[str], dict[str, str]]:
-        java = {"SPARK_DAEMON_JAVA_OPTS": " ".join(options)}
+        java = {"SPARK_DAEMON_JAVA_OPTS": " ".join([*_OF_DAEMONS, *options])}
         places = {"SPARK_LOCAL_DIRS": str(folder), "SPARK_WORKER_DIR": str(folder / "work")}
         return [str(home / "bin" / "spark-class"), main, *arguments], {**java, **places, **environment}
 

@@ -55,25 +55,25 @@ spark.stop()
 """
 
 
-def shared(jvm_options: str, *, make: bool) -> str:
-    """These options for JVMs of Spark, and the one with which they share their classes, where that can be.
+def sharing(jvm_options: str, *, make: bool) -> str:
+    """The options with which JVMs of Spark share their classes; none where that cannot be.
 
     Args:
-        jvm_options: what they get anyhow.
+        jvm_options: what else they get.
         make: make the archive where there is none yet.
     """
     try:
         java = find_java(17)
         pyspark = importlib.metadata.version("pyspark")
     except (JavaNotFound, importlib.metadata.PackageNotFoundError):
-        return jvm_options
+        return ""
     version = subprocess.run([java.path, "-version"], capture_output=True, check=True).stderr
     made_of = (java.path.resolve(), version, pyspark, sys.prefix, jvm_options, _WORK, _CLIENT)
     name = hashlib.sha256(repr(made_of).encode()).hexdigest()[:16]
     archive = class_archive.folder() / f"spark-{name}.jsa"
     if make:
         _make_once(archive, java, jvm_options)
-    return " ".join([jvm_options, *class_archive.sharing(archive)])
+    return " ".join(class_archive.sharing(archive))
 
 
 def _make_once(archive: Path, java: Java, jvm_options: str) -> None:
