@@ -55,7 +55,7 @@ test: check ## Check, all unit tests, and one path through each real server (abo
 pythons: ## The unit tests on every Python from 3.11 that is here, each in .venvs/, and a table (ONLY="3.14 3.11.2": on these)
 	@$(or $(PYTHON),python3) .ci/pythons.py $(ONLY)
 
-test-full: check ## Check, then all tests in one go (about 70 minutes on 2 cores; JOBS=3: so many at once, 5 GiB each)
+test-full: check ## Check, then all tests in one go (over an hour on 2 cores; JOBS=4 where there are cores and memory)
 	@$(SUITE) full
 
 durations: setup ## All tests, keeping how long each module took: continuous integration plans with it

@@ -1,7 +1,7 @@
 """Runs the tests in parts, and says at the end what happened: `make test-full` and continuous integration.
 
     python .ci/suite.py quick                 what `make test` runs
-    python .ci/suite.py full                  everything: in JOBS processes, then what wants the machine for itself
+    python .ci/suite.py full                  everything: in JOBS processes (3), then what wants the machine for itself
     python .ci/suite.py planned --minutes 40  the quick tests, then of all others what fits, what ran longest ago first
 
 With --second-try a test that failed runs once more by itself: the machine is shared, and what fails twice is broken.
@@ -25,7 +25,6 @@ SECOND_TRIES = 2
 FAILED, NO_TESTS = 1, 5  # pytest's exit codes
 RESERVE = 8.0  # minutes, for second tries, servers that stop, and long tests that were begun
 _GONE_WITHIN_S = 30.0
-_MEMORY_OF_ONE = 5 * 1024**3  # bytes, with its servers
 ALONE = 0.25  # of the time, for what wants the machine for itself
 
 
@@ -129,14 +128,9 @@ def main() -> int:
     return run.end()
 
 
-def _many() -> int:
-    """How many slow tests at once: they wait for servers, and with three, two cores idle for a third of the time."""
-    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return max(2, min(4, memory // _MEMORY_OF_ONE))
-
-
 def _parts(run: Run, options: argparse.Namespace, began: float) -> None:
-    count = os.environ.get("JOBS") or str(_many() if options.tests == "full" else 2)
+    # The slow tests wait for servers: with two at once two cores idle for a fifth of the time.
+    count = os.environ.get("JOBS") or ("3" if options.tests == "full" else "2")
     # When one of its processes dies, xdist 3.8 waits forever for the tests that it was to run: end the run instead.
     jobs = ["-n", count, "--dist=loadfile", "--no-loadscope-reorder", "--max-worker-restart=0"]
     also = ["--write-durations"] if options.write_durations else []
