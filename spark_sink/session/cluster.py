@@ -70,7 +70,7 @@ class Cluster:
         self._stopping = stopping
         self._jvms: list[Jvm] = []
         try:
-            master = self._launch("master.Master", "--host", HOST, "--port", str(port), "--webui-port", str(ui_port))
+            master = self._launch("master.Master", HOST, "--port", str(port), "--webui-port", str(ui_port))
             self.url = self._await(master, _SERVES, "Spark's master")["url"]
             running = [self._worker(_host(number), cores, memory) for number in range(workers)]
             for worker in running:
@@ -102,16 +102,15 @@ class Cluster:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _launch(self, main: str, *arguments: str) -> Jvm:
-        host = arguments[arguments.index("--host") + 1]
+    def _launch(self, main: str, host: str, *arguments: str) -> Jvm:
         environment = {"SPARK_LOCAL_IP": host, "SPARK_PUBLIC_DNS": host, **self._environment}
-        jvm = launch_daemon(f"{_DEPLOY}.{main}", arguments, redact=str, environment=environment)
+        jvm = launch_daemon(f"{_DEPLOY}.{main}", ["--host", host, *arguments], redact=str, environment=environment)
         self._jvms.append(jvm)
         return jvm
 
     def _worker(self, host: str, cores: int, memory: str) -> Jvm:
         size = ("--cores", str(cores), "--memory", memory)
-        return self._launch("worker.Worker", "--host", host, "--webui-port", "0", *size, self.url)
+        return self._launch("worker.Worker", host, "--webui-port", "0", *size, self.url)
 
     def _await(self, jvm: Jvm, awaited: re.Pattern[str], what: str) -> re.Match[str]:
         found: list[re.Match[str]] = []

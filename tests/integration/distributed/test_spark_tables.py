@@ -19,6 +19,8 @@ deltalake = pytest.importorskip("deltalake")
 
 #: Spark needs seconds to start, many times as long where the machine is busy.
 WITHIN_S = 240
+#: Plans become code, which most tests spare themselves (tests/conftest.py).
+AS_USERS_HAVE_IT = {"spark__sql__codegen__wholeStage": "true", "spark__sql__codegen__factoryMode": "FALLBACK"}
 
 
 class Lake:
@@ -79,7 +81,8 @@ def config(lake: Lake, **more: str) -> dict[str, Any]:
 def test_a_table_is_written_on_by_another_worker(pool: Pool, lake: Lake) -> None:
     pool.start(2)
     lake.send(1000)
-    pool.up[0].create(lake.name, config(lake, spark__master="local[1]", spark__driver__memory="1g"))
+    spark = {"spark__master": "local[1]", "spark__driver__memory": "1g", **AS_USERS_HAVE_IT}
+    pool.up[0].create(lake.name, config(lake, **spark))
     lake.until_written()
     asked = pool.up[0]
     pool.until(lambda: asked.runs(lake.name, 1), "one task, whatever tasks.max says")

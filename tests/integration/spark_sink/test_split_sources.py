@@ -21,6 +21,7 @@ from tests.integration.spark_sink.source_feeds import JSON, Feed, feed_of
 __all__ = ["new_elasticsearch_index"]
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
+EXECUTOR = "CoarseGrainedExecutorBackend"
 #: Spark starts with each task, and again with each kill: seconds, on a machine that is busy with other tests.
 WITHIN = 180
 
@@ -68,11 +69,24 @@ def test_engines_take_turns(pool: Pool, feed: Feed, new_topic: Callable[..., str
 
 def _kill_below(worker: PoolWorker, what: str) -> None:
     """Kill -9 of the processes below a worker whose command line has this."""
-    assert worker.process is not None
-    for process in psutil.Process(worker.process.pid).children(recursive=True):
+    for process in _processes(_of(worker), what):
         with suppress(psutil.NoSuchProcess):
+            process.kill()
+
+
+def _of(worker: PoolWorker) -> psutil.Process:
+    assert worker.process is not None
+    return psutil.Process(worker.process.pid)
+
+
+def _processes(parent: psutil.Process, what: str) -> list[psutil.Process]:
+    """This process and all below it, as far as their command line has this."""
+    found = []
+    for process in (parent, *parent.children(recursive=True)):
+        with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
             if what in " ".join(process.cmdline()):
-                process.kill()
+                found.append(process)
+    return found
 
 
 @pytest.mark.promise("P1", "P2", "P10")
@@ -133,7 +147,7 @@ def test_a_cluster_that_loses_an_executor(
             feed.insert(2 * feed.many)
             wanted = feed.count - chance.randint(feed.many, 2 * feed.many)
             pool.until(lambda wanted=wanted: len(seen.values) >= wanted, "records come", within=WITHIN)
-            executors = [each for each in psutil.Process().children(recursive=True) if _is_executor(each)]
+            executors = _processes(psutil.Process(), EXECUTOR)
             assert executors, "executors run on the cluster"
             chance.choice(executors).kill()
         pool.until(lambda: len(seen.values) >= feed.count, "all records are there", within=WITHIN)
@@ -170,12 +184,14 @@ def test_splits_that_are_written_twice_at_the_same_time(
         feed.insert(feed.many)
         worker.create("lines", _config(feed, topic, **changes))
         pool.until(lambda: len(seen.values) >= feed.count, "all records are there", within=WITHIN)
-        for _ in range(3):
+        for _ in range(10):
             feed.insert(feed.many)
             time.sleep(chance.uniform(0.2, 1.5))  # somewhere in the batch
-            slow = chance.choice([each for each in psutil.Process().children(recursive=True) if _is_executor(each)])
+            slow = chance.choice(_processes(psutil.Process(), EXECUTOR))
             with _stopped(slow, "pyspark.daemon"):
                 pool.until(lambda: len(seen.values) >= feed.count, "all records are there", within=WITHIN)
+            if begun_again():
+                break
         feed.insert(feed.many)
         pool.until(lambda: len(seen.values) >= feed.count, "all records are there", within=WITHIN)
         assert worker.runs("lines", 1), "it needed no restart"
@@ -208,8 +224,7 @@ def test_a_driver_that_hangs_while_its_executors_run_on(
         owner = pool.up[0].states("lines")["0"][1]
         frozen = next(worker for worker in pool.workers if worker.id == owner)
         other = next(worker for worker in pool.workers if worker is not frozen)
-        assert frozen.process is not None
-        with _stopped(psutil.Process(frozen.process.pid)):
+        with _stopped(_of(frozen)):
             pool.until(lambda: other.states("lines")["0"][1] == other.id, "it moves", within=WITHIN)
             pool.until(lambda: len(seen.values) >= feed.count, "its successor ends the batch", within=WITHIN)
         pool.until(frozen.ready, "it is back in the group")
@@ -222,20 +237,13 @@ def test_a_driver_that_hangs_while_its_executors_run_on(
 @contextmanager
 def _stopped(parent: psutil.Process, what: str = "") -> Iterator[None]:
     """A process, and all below it, does nothing; or only what has this in its command line."""
-    stopped = [each for each in (parent, *parent.children(recursive=True)) if what in " ".join(each.cmdline())]
+    stopped = _processes(parent, what)
     for process in stopped:
-        process.send_signal(signal.SIGSTOP)
+        with suppress(psutil.NoSuchProcess):
+            process.send_signal(signal.SIGSTOP)
     try:
         yield
     finally:
         for process in stopped:
             with suppress(psutil.NoSuchProcess):
                 process.send_signal(signal.SIGCONT)
-
-
-def _is_executor(process: psutil.Process) -> bool:
-    try:
-        command = " ".join(process.cmdline())
-    except (psutil.NoSuchProcess, psutil.AccessDenied):
-        return False
-    return "CoarseGrainedExecutorBackend" in command
