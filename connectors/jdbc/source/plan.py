@@ -11,6 +11,8 @@ from connectors.jdbc.database.columns import TIMES, WHOLE, Column, Kind
 from connectors.jdbc.source.keys import BOTH, BULK, INCREMENTING, SNAPSHOT, TIMESTAMP, JdbcSourceOptions
 from connectors.jdbc.source.parts import Part
 
+_SORTED = WHOLE | TIMES | {Kind.NUMERIC, Kind.STRING, Kind.BYTES}
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -20,12 +22,14 @@ class Plan:
         times: columns of which the first that is not null is a row's time.
         number: the incrementing column; of a snapshot the key by which it is read, if there is one.
         key: the column of whole numbers by which rows can be divided, as far as it was looked for.
+        sorted: the first column of the primary key, of another type, where there is no such key.
     """
 
     mode: str
     times: tuple[Column, ...] = ()
     number: Column | None = None
     key: Column | None = None
+    sorted: Column | None = None
 
 
 def names(options: JdbcSourceOptions, part: Part) -> tuple[str, tuple[str, ...], str]:
@@ -80,7 +84,8 @@ def plan(
     strict = options.validate_non_null and part.table is not None
     if mode in (BULK, SNAPSHOT):
         key = key_of(columns, number, primary_key) if keyed or mode == SNAPSHOT or part.cuts else None
-        return Plan(mode, (), key if mode == SNAPSHOT or part.cuts else None, key)
+        by = _sorted(columns, primary_key) if keyed and key is None else None
+        return Plan(mode, (), key if mode == SNAPSHOT or part.cuts else None, key, by)
     found = tuple(_column(columns, name, "timestamp.column.name", part) for name in times)
     _check_times(found, strict, part)
     counting = None
@@ -140,6 +145,12 @@ def key_of(columns: Sequence[Column], name: str, primary_key: Sequence[str]) -> 
         if len(names) == len(found) == 1 and _is_whole(found[0]) and not found[0].nullable:
             return found[0]
     return None
+
+
+def _sorted(columns: Sequence[Column], primary_key: Sequence[str]) -> Column | None:
+    """The first column of a primary key, if its values can be written in a condition."""
+    found = [column for column in columns if column.name in primary_key[:1] and not column.nullable]
+    return found[0] if found and found[0].kind in _SORTED else None
 
 
 def _is_whole(column: Column) -> bool:

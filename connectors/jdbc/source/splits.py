@@ -1,4 +1,4 @@
-"""Divides the new rows of a part into ranges of its key, which can be read at the same time (engine=spark).
+"""Divides the new rows of a part into ranges of a column, which can be read at the same time (engine=spark).
 
 What is new is bounded first: by the highest number or time that there is now. The ranges have conditions of their own,
 and the offset behind all of them is known before anything is read. So it is the one that the worker engine would have
@@ -96,7 +96,8 @@ def plan_splits(new: NewRows, options: JdbcSourceOptions, server: Server, most: 
         after = Position(None, extent.high)
         ask = _narrowed(ask, f"{_key(new, server)} <= {extent.high}")
     count = max(1, min(most, -(-extent.rows // _ROWS_OF_SPLIT)))
-    splits = [_written(new.part, each) for each in _ranges(new, server, ask, extent, count)]
+    cuts = _cuts(new, server, connection, ask, extent, count) if count > 1 else _WHOLE
+    splits = [_written(new.part, each) for each in _ranges(ask, cuts)]
     return PartSplits(splits, after, _offset(new, after, whole=bounded is None), extent.rows, bounded is None)
 
 
@@ -157,17 +158,55 @@ def _timed(new: NewRows, server: Server, ask: Ask, compared: str, micros: int | 
     return f"{new.moment(new.plan)} {compared} {literal}"
 
 
-def _ranges(new: NewRows, server: Server, ask: Ask, extent: _Extent, count: int) -> Iterator[Ask]:
-    """Ranges of the key, of equal width. The first and the last are open: what is in the extent is in one of them."""
-    key = _key(new, server)
-    if not key or extent.low is None or extent.high is None or count == 1 or extent.low == extent.high:
-        yield ask
-        return
+class _Cuts(NamedTuple):
+    """Where ranges begin, except the first.
+
+    Attributes:
+        column: a column or an expression.
+        values: in a statement, ascending.
+    """
+
+    column: str
+    values: Sequence[str]
+
+
+_WHOLE: Final = _Cuts("", ())
+
+
+def _cuts(new: NewRows, server: Server, connection: Any, ask: Ask, extent: _Extent, count: int) -> _Cuts:
+    """Where so many ranges begin: of equal width where rows have whole numbers, else with as many rows each."""
+    if key := _key(new, server):
+        return _Cuts(key, _equal_widths(extent, count))
+    chosen = new.plan
+    if chosen.times:
+        column, text = chosen.times[0], new.moment(chosen)
+    elif chosen.sorted is not None:
+        column, text = chosen.sorted, server.column(chosen.sorted.name)
+    else:
+        return _WHOLE
+    # Along the index, a range at a time.
+    cuts: list[str] = []
+    behind, passed = ask, -(-extent.rows // count)
+    while len(cuts) < count - 1 and (found := _nth(server, connection, behind, text, passed)) is not None:
+        cuts.append(server.literal(found, column, new.whole))
+        # Rows of the value itself are in its range, however many.
+        behind, passed = _narrowed(ask, f"{text} > {cuts[-1]}"), max(0, -(-extent.rows // count) - 1)
+    return _Cuts(text, cuts)
+
+
+def _equal_widths(extent: _Extent, count: int) -> list[str]:
+    if extent.low is None or extent.high is None:
+        return []
     width = extent.high - extent.low + 1
-    cuts = sorted({extent.low + width * number // count for number in range(1, count)} - {extent.low})
-    for low, high in zip([None, *cuts], [*cuts, None], strict=True):
-        bounds = [] if low is None else [f"{key} >= {low}"]
-        bounds += [] if high is None else [f"{key} < {high}"]
+    return [str(cut) for cut in sorted({extent.low + width * number // count for number in range(1, count)})
+            if cut != extent.low]  # fmt: skip
+
+
+def _ranges(ask: Ask, cuts: _Cuts) -> Iterator[Ask]:
+    """The first and the last range are open: what is asked for is in one of them."""
+    for low, high in zip([None, *cuts.values], [*cuts.values, None], strict=True):
+        bounds = [] if low is None else [f"{cuts.column} >= {low}"]
+        bounds += [] if high is None else [f"{cuts.column} < {high}"]
         yield _narrowed(ask, *bounds)
 
 

@@ -93,6 +93,10 @@ class MysqlServer(Server):
             found = connection.exec_driver_sql("SELECT UTC_TIMESTAMP(6)").scalar_one()
         return micros(found.replace(tzinfo=dt.UTC))
 
+    def text_literal(self, value: str) -> str:
+        # What a backslash means depends on the server's mode.
+        return f"_utf8mb4 X'{value.encode().hex()}'"
+
     def time_literal(self, value: Any, column: Column, select: Select) -> str:
         if isinstance(value, dt.datetime) and value.tzinfo is not None:
             value = value.astimezone(dt.UTC).replace(tzinfo=None)

@@ -128,6 +128,9 @@ class PostgresqlServer(Server):
         self._writers[table] = (now, writers)
         return min(writers.values(), default=None)
 
+    def bytes_literal(self, value: bytes) -> str:
+        return f"'\\x{value.hex()}'"
+
     def time_literal(self, value: Any, column: Column, select: Select) -> str:
         if column.kind is Kind.MOMENT:
             return f"TIMESTAMPTZ '{value.astimezone(dt.UTC).isoformat(' ')}'"

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, types
 
 from connect.data.times import EPOCH
 from connectors.jdbc.database import Database, TableName
-from connectors.jdbc.database.columns import Column, Kind
+from connectors.jdbc.database.columns import TIMES, Column, Kind
 from connectors.jdbc.database.names import quoted
 from connectors.jdbc.source.rows import Read, Rows
 
@@ -160,6 +160,35 @@ class Server:
     def open(self, connection: Connection, select: Select, shape: Shape) -> Result:
         """Begin to read, in a transaction of its own that ends with the result."""
         return CursorResult(connection, select.text, shape(self.columns(connection, select)))
+
+    def literal(self, value: Any, column: Column, select: Select) -> str:
+        """A value that was read from a column, to compare the column with."""
+        if column.kind in TIMES:
+            only_date = isinstance(value, dt.date) and not isinstance(value, dt.datetime)
+            return self.time_literal(dt.datetime.combine(value, dt.time()) if only_date else value, column, select)
+        match value:
+            case int() | float():
+                return str(value)
+            case Decimal():
+                return format(value, "f")
+            case bytes() | bytearray() | memoryview():
+                return self.bytes_literal(bytes(value))
+            case _:
+                return self.text_literal(str(value))
+
+    def text_literal(self, value: str) -> str:
+        """A text in a statement."""
+        return ("N'" if self.database.kind == "mssql" else "'") + value.replace("'", "''") + "'"
+
+    def bytes_literal(self, value: bytes) -> str:
+        """Bytes in a statement."""
+        match self.database.kind:
+            case "mssql":
+                return f"0x{value.hex()}"
+            case "oracle":
+                return f"HEXTORAW('{value.hex()}')"
+            case _:
+                return f"X'{value.hex()}'"
 
     # Time.
 
