@@ -72,6 +72,8 @@ class Validation(msgspec.Struct):
         worker_errors: keys of the worker without which this connector cannot run: its converters, its clients. Every
             connector that uses them finds the same.
         worker_warnings: as warnings.
+        unknown: keys that nothing here declares, without those that resemble a known one. As in Kafka they may be for
+            another program, and a plug-in may read what it does not declare.
     """
 
     connector_class: str
@@ -81,6 +83,7 @@ class Validation(msgspec.Struct):
     worker_errors: list[Remark]
     worker_warnings: list[Remark]
     said_at_start: list[str] = []
+    unknown: list[str] = []
 
     @property
     def ok(self) -> bool:
@@ -109,6 +112,10 @@ class Findings:
     Args:
         config: the configuration that is validated.
         secret_keys: keys whose values are never to be shown, beside those that are declared as passwords.
+
+    Attributes:
+        known: keys that something declares.
+        unknown: see `Validation`.
     """
 
     def __init__(self, config: Mapping[str, str], secret_keys: Iterable[str]) -> None:
@@ -121,6 +128,7 @@ class Findings:
         self._worker_warnings: dict[Remark, None] = {}
         self._said_at_start: dict[str, None] = {}
         self.known: set[str] = set()
+        self.unknown: list[str] = []
 
     def declare(
         self, definition: Definition, values: Iterable[ConfigValue], prefix: str = "", group: str | None = None
@@ -191,6 +199,7 @@ class Findings:
             redacted(self._worker_errors),
             redacted(self._worker_warnings),
             list(self._said_at_start),
+            self.unknown,
         )
 
     def _entry(self, key: str) -> Entry:

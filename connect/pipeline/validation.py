@@ -385,3 +385,5 @@ def _warn_of_unknown(found: Findings, config: Mapping[str, str]) -> None:
             found.warn(key, f'has no effect: "{alias}" is not among the aliases in {what}. Add it there.')
         elif near := did_you_mean(key, found.known):
             found.warn(key, f"is not known. Did you mean {near}?")
+        else:
+            found.unknown.append(key)

@@ -23,6 +23,10 @@ _OTHER: Final = {
     PluginKind.SINK: "is a source connector. Write into a sink connector, or into a topic.",
     PluginKind.SOURCE: "is a sink connector. Read from a source connector, or from topics.",
 }
+_UNKNOWN: Final = (
+    "is not an option of this format, nor a key of {}, its converters or its transformations. Leave it out; a "
+    "connector of your own declares what it reads in `settings`."
+)
 
 
 class Configured(NamedTuple):
@@ -43,7 +47,7 @@ def configured(config: Mapping[str, str], kind: PluginKind) -> Configured:
     """Validate a connector's configuration, and have the connector make that of one task.
 
     Raises:
-        ConfigError: a key is wrong, or the connector is of the other kind.
+        ConfigError: a key is wrong or unknown, or the connector is of the other kind.
         ConnectError: the connector does not start.
     """
     from connect.pipeline.validation import validate
@@ -55,6 +59,8 @@ def configured(config: Mapping[str, str], kind: PluginKind) -> Configured:
     wrong = [(entry.value.name, message) for entry in found.entries for message in entry.value.errors]
     for key, message in (*wrong, *found.warnings):
         raise ConfigError(key, message)
+    for key in found.unknown:
+        raise ConfigError(key, _UNKNOWN.format(config[CONNECTOR]))
     ref = plugins.find(kind, config[CONNECTOR])
     return Configured(*_cut(ref.target, ref.folder, config))
 

@@ -2,8 +2,8 @@
 
 It logs every failed try to reach a broker, twenty a second, at ERROR; the error callbacks of the clients here say the
 same once. The same holds for consequences of that. And it warns while a broker that has just started cannot yet number
-producers, or has not announced all partitions, which passes by itself. What it says of each of its tries it says ten
-times a second: that an offset cannot be found in a topic that was deleted, for as long as it takes the topic to be there.
+producers, or has not announced all partitions, which passes by itself. It says of each of its tries, ten a
+second, that an offset cannot be found, as long as it takes a topic that was deleted for one that is there.
 """
 
 from __future__ import annotations

@@ -133,6 +133,8 @@ def test_what_cannot_be_read_is_refused(spark: Any, table: Table, tmp_path: Path
         load(**table.options(value__converter="org.apache.kafka.connect.json.JsonConverter"))
     with pytest.raises(Exception, match=r"Did you mean table\.whitelist"):
         load(**table.options(table__whitelists="x"))
+    with pytest.raises(Exception, match="colour.*is not an option of this format, nor a key of"):
+        load(**table.options(colour="red"))
     password = "hidden-word"
     with pytest.raises(Exception, match="mode") as refused:
         load(**table.options(connection__password=password, mode="no such mode"))

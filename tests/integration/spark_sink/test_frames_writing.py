@@ -192,6 +192,10 @@ def test_rows_into_a_table_of_a_database(spark: Any, tmp_path: Path) -> None:
         ({"connector_class": "Nope"}, "connector.class.*Nope"),
         ({"connector_class": "JdbcSink"}, "connection.url"),
         ({"connector_class": "FileStreamSink", "file": "/x", "fil": "y"}, "fil.*is not known. Did you mean file"),
+        (
+            {"connector_class": "FileStreamSink", "file": "/x", "colour": "red"},
+            "colour.*is not an option.*FileStreamSink",
+        ),
         ({"connector_class": "FileStreamSink", "value_converter": JSON}, "value.converter.*is for records"),
     ],
 )
