@@ -11,6 +11,8 @@ SUITE := $(if $(JOBS),JOBS=$(JOBS)) $(PY) .ci/suite.py
 PACKAGES := connect connectors transforms rest spark_sink
 CODE  := $(PACKAGES) tests .ci $(wildcard bench)
 UNTYPED := tests/(conformance/clients|.*/plugins|integration/group/member)
+# Workers are started a thousand times here, and a start without bytecode costs half as much again.
+unexport PYTHONDONTWRITEBYTECODE
 say    = @printf '\033[1m==> %s\033[0m\n' $(1)
 
 .PHONY: help setup check test pythons test-full durations demo demo-spark bench chaos kills simulation fuzz sbom docs release clean
