@@ -23,6 +23,7 @@ from connect.kafka.reading.arrivals import arrivals
 from connect.kafka.reading.backlog import Backlog
 from connect.kafka.reading.commits import Commits
 from connect.kafka.reading.messages import batch_of, records_of
+from connect.kafka.reading.standstill import Standstill
 
 log = logging.getLogger("connect.kafka")
 
@@ -75,8 +76,6 @@ class BatchConsumer:
         also: Sequence[str] = (),
         keys: Mapping[str, str] | None = None,
     ) -> None:
-        from confluent_kafka import Consumer
-
         self._group = str(settings["group.id"])
         self._topics = topics
         self._also = tuple(also)
@@ -92,6 +91,8 @@ class BatchConsumer:
         self._assigning = False
         self._closing = False
         self._leaving = False
+        self._drained = False
+        self._former: Any = None
         self._raised: list[BaseException] = []
         self._brokers = ClientErrors(settings, keys)
         self._incremental = (
@@ -99,11 +100,20 @@ class BatchConsumer:
             or settings.get("group.protocol") == "consumer"
         )
         self._instance = "" if settings.get("group.protocol") == "consumer" else str(settings.get(STATIC, ""))
+        self._settings = dict(settings)
+        self._open()
+
+    def _open(self) -> None:
+        """Make the client, and join the group."""
+        from confluent_kafka import Consumer
+
+        settings = self._settings
         self._consumer = Consumer({**settings, "error_cb": self._on_error, "logger": client_log})
         self._commits = Commits(self._consumer)
         self._arrivals = arrivals(self._consumer, str(settings.get("client.id", "rdkafka")))
         from_end = str(settings.get("auto.offset.reset", "latest")) in {"latest", "end", "largest"}
         self._backlog = Backlog(self._consumer, from_end=from_end)
+        self._standstill = Standstill(self._consumer, settings)
         self._subscribe()
 
     @property
@@ -145,6 +155,8 @@ class BatchConsumer:
         """
         if isinstance(self._topics, re.Pattern) and time.monotonic() >= self._regex_due:
             self._subscribe()
+        if self._drained:
+            self._look_for_standstill()
         self._changed = False
         # `consume` waits for all rows or the whole time; a first message by itself keeps a quiet topic's latency low.
         first = self._first(timeout)
@@ -152,12 +164,14 @@ class BatchConsumer:
             raise self._raised.pop(0)
         if first is None:
             self._brokers.check(self._consumer)
+            self._drained = True
             return None
         self._brokers.answered()
         messages = self._consumer.consume(self._rows - 1, 0)
         if self._raised:
             raise self._raised.pop(0)
         messages.insert(0, first)
+        self._drained = len(messages) < self._rows
         messages = records_of(messages, self._brokers.say)
         if self._changed:
             # Partitions moved while we polled: what came from those that left is for their next owner.
@@ -168,6 +182,35 @@ class BatchConsumer:
         if self._places[0] is not self._assignment:
             self._places = (self._assignment, _common(self._assignment))
         return batch_of(messages, self._places[1])
+
+    def _look_for_standstill(self) -> None:
+        if self._brokers.wait is not None:
+            return
+        if stuck := self._standstill.look(self._assignment - self._paused, self.positions):
+            log.warning("The client reads nothing more of %s, which has other records: it is replaced.", _names(stuck))
+            self._replace(stuck)
+
+    def _replace(self, stuck: frozenset[TopicPartition]) -> None:
+        """Have another client join the group. What was read of partitions that are stuck is not committed any more."""
+        from confluent_kafka import TopicPartition as ClientPartition
+
+        former = self._former = self._consumer
+        if others := self._assignment - stuck:
+            self._revoke(former, [ClientPartition(*partition) for partition in others])
+        self._give_up(former, [ClientPartition(*partition) for partition in stuck], self._listener.lost)
+        if self._arrivals is not None:
+            self._arrivals.close()
+        commits = self._commits
+
+        def close() -> None:
+            commits.under_way(None)
+            former.close()
+
+        thread = threading.Thread(target=close, name="replaced", daemon=True)
+        thread.start()
+        thread.join(_LEAVE_S)
+        self._subscribed, self._regex_due, self._drained = [], 0.0, False
+        self._open()
 
     def _first(self, timeout: float) -> Any:
         if self._arrivals is None:
@@ -192,9 +235,13 @@ class BatchConsumer:
         Raises:
             ConnectError: the broker refused it, or has not answered yet.
         """
-        from confluent_kafka import KafkaException
+        from confluent_kafka import KafkaError, KafkaException
         from confluent_kafka import TopicPartition as ClientPartition
 
+        # One that was gone may be there again, as another one of the same name, of which these are not the offsets.
+        if gone := self._standstill.gone & offsets.keys():
+            self.commit({partition: offset for partition, offset in offsets.items() if partition not in gone})
+            raise ConnectError(f"Offsets were not committed: {_names(gone)} did not exist when they were to be.")
         if not offsets:
             return
         try:
@@ -204,7 +251,14 @@ class BatchConsumer:
         except TimeoutError:
             raise ConnectError("Offsets were not committed: the brokers do not answer") from None
         except KafkaException as error:
+            if error.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+                self._standstill.is_gone(offsets)
             raise ConnectError(f"Offsets were not committed: {error.args[0].str()}") from error
+        self._standstill.is_gone(
+            TopicPartition(answer.topic, answer.partition)
+            for answer in answers
+            if answer.error is not None and answer.error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART
+        )
         for answer in answers:
             if answer.error is not None:
                 where = f"{answer.topic}-{answer.partition}"
@@ -264,6 +318,8 @@ class BatchConsumer:
 
     def pause(self, partitions: Iterable[TopicPartition]) -> None:
         """Stop delivering these partitions."""
+        partitions = list(partitions)
+        self._standstill.rest(partitions)
         self._switch(self._consumer.pause, self._paused.update, partitions)
 
     def resume(self, partitions: Iterable[TopicPartition]) -> None:
@@ -377,7 +433,7 @@ class BatchConsumer:
                 time.sleep(0.02)
 
     def _assign(self, consumer: Any, partitions: list[Any]) -> None:
-        if self._closing:
+        if self._closing or consumer is self._former:
             return  # given to us while we leave: they go with us
         with self._commits.in_callback():
             self._take_over(consumer, partitions)
@@ -406,6 +462,9 @@ class BatchConsumer:
             self._raised.append(error)
 
     def _revoked(self, consumer: Any, partitions: list[Any]) -> None:
+        if consumer is self._former:
+            self._let_go(consumer, [])
+            return
         with self._commits.in_callback():
             self._revoke(consumer, partitions)
 
@@ -413,6 +472,9 @@ class BatchConsumer:
         self._give_up(consumer, partitions, self._listener.revoked)
 
     def _lost(self, consumer: Any, partitions: list[Any]) -> None:
+        if consumer is self._former:
+            self._let_go(consumer, [])
+            return
         self._give_up(consumer, partitions, self._listener.lost)
 
     def _give_up(self, consumer: Any, partitions: list[Any], tell: Callable[[Sequence[TopicPartition]], None]) -> None:
@@ -427,10 +489,14 @@ class BatchConsumer:
             self._assignment -= frozenset(gone)
             self._paused -= set(gone)
             self._backlog.forget(gone)
-            if self._incremental:
-                consumer.incremental_unassign([] if self._leaving else partitions)  # given back already
-            else:
-                consumer.unassign()
+            self._standstill.forget(gone)
+            self._let_go(consumer, [] if self._leaving else partitions)  # given back already
+
+    def _let_go(self, consumer: Any, partitions: list[Any]) -> None:
+        if self._incremental:
+            consumer.incremental_unassign(partitions)
+        else:
+            consumer.unassign()
 
     def _switch(
         self,
@@ -451,6 +517,10 @@ class BatchConsumer:
             self._raised.append(ConnectError(f"The consumer cannot go on: {error.str()} ({error.name()})."))
         else:
             self._brokers.hear(error)
+
+
+def _names(partitions: Iterable[TopicPartition]) -> str:
+    return ", ".join(f"{each.topic}-{each.partition}" for each in sorted(partitions))
 
 
 def _common(assigned: frozenset[TopicPartition]) -> tuple[str | None, int | None]:
