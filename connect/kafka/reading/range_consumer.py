@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from connect.data.batch import SinkBatch
@@ -56,7 +56,8 @@ class RangeConsumer:
             "queued.max.messages.kbytes": fetch_ahead_kb,
             "topic.metadata.propagation.max.ms": int(unknown_s * 1000),
         }
-        self._consumer = assigned_consumer(settings, own, self._on_error)
+        self._open: Callable[[], Any] = lambda: assigned_consumer(settings, own, self._on_error)
+        self._consumer = self._open()
         self._fail = fail_on_data_loss
         self._silence_s = silence_s
         self._truncated_s = truncated_s
@@ -103,6 +104,9 @@ class RangeConsumer:
             elif partition_end >= 0 and time.monotonic() - heard > self._truncated_s:
                 self._gone = f"the partition ends at offset {partition_end}, before {end}"
             elif time.monotonic() - heard > self._silence_s:
+                # A client may stand still for good, see `standstill.py`: the next try has another one.
+                self._consumer.close()
+                self._consumer = self._open()
                 raise RetriableError(
                     f"{partition.topic}-{partition.partition} cannot be read: nothing came for {self._silence_s:.0f} s."
                     f" {self._problem}".rstrip()

@@ -317,6 +317,32 @@ def test_reading_is_given_up_for_now_when_no_broker_answers(reader, new_topic, s
     assert read(one, topic, 0, 20) == list(range(20))
 
 
+@pytest.mark.slow
+def test_a_client_that_stands_still_is_another_one_at_the_next_try(reader, new_topic, strict_broker):
+    """The leader epochs of a topic made anew begin at 0, and a client takes what it hears of it for outdated."""
+    topic = new_topic(on=strict_broker)
+    producer = Producer({"bootstrap.servers": strict_broker.bootstrap_servers})
+
+    def write(count: int) -> None:
+        for number in range(count):
+            producer.produce(topic, b"%d" % number, partition=0)
+        assert producer.flush(30) == 0
+
+    write(10)
+    one = reader(strict_broker, silence_s=3.0)
+    assert read(one, topic, 0, 10) == list(range(10))
+    strict_broker.stop()
+    strict_broker.start()
+    write(10)
+    assert read(one, topic, 10, 20) == list(range(10, 20))
+    delete(strict_broker, topic)
+    new_topic(on=strict_broker, name=topic)
+    write(10)
+    with pytest.raises(RetriableError, match="nothing came for 3 s"):
+        read(one, topic, 0, 10)
+    assert read(one, topic, 0, 10) == list(range(10))
+
+
 def test_who_takes_long_over_a_batch_is_not_told_that_nothing_came(reader, new_topic, write, monkeypatch):
     later = 0.0
 
