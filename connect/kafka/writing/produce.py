@@ -16,9 +16,11 @@ from typing import Any, Final, NamedTuple
 
 from connect.data.batch import SourceBatch
 from connect.data.column import Column
-from connect.errors import ConnectError
+from connect.errors import ConnectError, RetriableError
 from connect.kafka.clients.errors import ClientErrors, is_away
 from connect.kafka.clients.log import log as client_log
+from connect.kafka.writing import leaders
+from connect.kafka.writing.leaders import Leaders
 
 log = logging.getLogger("connect.kafka")
 
@@ -156,7 +158,9 @@ class BatchProducer:
         self._told_of_zero = False
         # The window is ours, so that a batch never meets a full queue half way through.
         limits = {"queue.buffering.max.kbytes": 2_000_000, "queue.buffering.max.messages": 0}
-        self._settings = {**settings, **limits, "error_cb": self._on_error}
+        self._leaders = Leaders()
+        statistics = {"statistics.interval.ms": leaders.EVERY_S * 1000, "stats_cb": self._leaders.hear}
+        self._settings = {**settings, **limits, **statistics, "error_cb": self._on_error}
         self._connect(client_log)
 
     def _connect(self, logger: Any) -> None:
@@ -224,11 +228,21 @@ class BatchProducer:
         self.poll()
 
     def poll(self, timeout: float = 0) -> None:
-        """Serve delivery reports. Raises what `refused` raised, and NotLetInError where brokers refuse this client."""
+        """Serve delivery reports.
+
+        Raises:
+            what `refused` raised.
+            NotLetInError: brokers refuse this client.
+            RetriableError: it sends records to the wrong broker for good; another client would not.
+        """
         self._producer.poll(timeout)
         if self._errors:
             raise self._errors[0]
         self._brokers.check(self._producer)
+        if not self._under_way:
+            self._leaders.rest()
+        elif (wrong := self._leaders.wrong(self._producer)) is not None:
+            raise RetriableError(f"{wrong}: the topic was deleted and made anew. Another producer goes on.")
 
     def acknowledged(self) -> list[Any]:
         """The marks of finished batches, oldest first, up to the first unfinished one. Each is returned once."""
