@@ -113,9 +113,6 @@ def attack(
             "max.records.per.batch": "700",
             "spark.master": "local[2]",
             "spark.driver.memory": "1g",
-            # As users have it: plans become code, which other tests spare themselves (tests/conftest.py).
-            "spark.sql.codegen.wholeStage": "true",
-            "spark.sql.codegen.factoryMode": "FALLBACK",
             "value.converter": "org.apache.kafka.connect.json.JsonConverter",
             "value.converter.schemas.enable": "false",
             **keys,
