@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Callable, Generator, Iterator
 from multiprocessing import forkserver, resource_tracker
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import hypothesis
@@ -56,9 +57,14 @@ _SPARK_IS_OURS = os.environ.setdefault("SPARK_SUBMIT_OPTS", _SPARK) == _SPARK
 #: So many modules with Spark are worth the making of an archive of its classes.
 MANY_SPARKS = 8
 
+#: Fixtures of servers that the first test to ask for one may have to build or fetch, and how long that may take.
+MADE_HERE = frozenset({"s3_gateway", "azurite", "fake_gcs"})
+MAKING_S = 1200
+
 #: How long processes have to end by themselves, at the end of a run: a shared Spark waits 5 s for users to come.
 LEFT_ALONE_S = 12.0
 
+_NO_CASE: Any = SimpleNamespace(params={})
 _failed: set[Path] = set()  # the folders of tests that failed
 _left: list[str] = []  # what had to be ended at the end of the run
 _kept: list[str] = []
@@ -78,6 +84,13 @@ def pytest_configure(config: pytest.Config) -> None:
     if given is None or (worker and Path(given).is_relative_to(run.folder.parent)):
         config.option.basetemp = str(run.folder / "t")
     config.pluginmanager.register(Selection(config), "selection")
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Give who may have to build a server the time for it: what a test may take counts from its fixtures on."""
+    asked = {*getattr(item, "fixturenames", ()), *map(str, getattr(item, "callspec", _NO_CASE).params.values())}
+    if asked & MADE_HERE and item.get_closest_marker("timeout") is None:
+        item.add_marker(pytest.mark.timeout(MAKING_S))
 
 
 @pytest.hookimpl(trylast=True)

@@ -11,6 +11,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 from connect.data.batch import SinkBatch
@@ -93,6 +94,7 @@ class BatchConsumer:
         self._leaving = False
         self._drained = False
         self._former: Any = None
+        self._generation = 0
         self._raised: list[BaseException] = []
         self._brokers = ClientErrors(settings, keys)
         self._incremental = (
@@ -108,7 +110,9 @@ class BatchConsumer:
         from confluent_kafka import Consumer
 
         settings = self._settings
-        self._consumer = Consumer({**settings, "error_cb": self._on_error, "logger": client_log})
+        self._generation += 1
+        heard = partial(self._on_error, self._generation)
+        self._consumer = Consumer({**settings, "error_cb": heard, "logger": client_log})
         self._commits = Commits(self._consumer)
         self._arrivals = arrivals(self._consumer, str(settings.get("client.id", "rdkafka")))
         from_end = str(settings.get("auto.offset.reset", "latest")) in {"latest", "end", "largest"}
@@ -512,7 +516,9 @@ class BatchConsumer:
         if ours and not self._assigning:
             switch([ClientPartition(p.topic, p.partition) for p in ours])
 
-    def _on_error(self, error: Any) -> None:
+    def _on_error(self, generation: int, error: Any) -> None:
+        if generation != self._generation:
+            return  # a former client is told that it was replaced
         if error.fatal():
             self._raised.append(ConnectError(f"The consumer cannot go on: {error.str()} ({error.name()})."))
         else:

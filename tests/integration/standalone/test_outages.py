@@ -221,6 +221,7 @@ def store(cannot_have: Callable[[str, object], NoReturn]) -> Iterator[VersityGat
 
 
 @pytest.mark.promise("P9")
+@pytest.mark.timeout(1200)  # the store may have to be built
 def test_an_object_store_is_away(
     worker: Callable[..., Worker], topic: str, broker: Broker, store: VersityGateway
 ) -> None:
