@@ -78,6 +78,10 @@ class Selection:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self._took[_file(report.nodeid)] += report.duration
+        reporter = self._config.pluginmanager.get_plugin("terminalreporter")
+        if report.failed and reporter is not None and not hasattr(self._config, "workerinput"):
+            # At once: a run takes an hour, and may be ended before it says what failed.
+            reporter.write_line(f"\nFAILED {report.nodeid} ({report.when}): {_words(report)}", red=True)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -159,6 +163,13 @@ def _stands(item: pytest.Item, alone: str) -> bool:
 
 def _module(item: pytest.Item) -> str:
     return _file(item.nodeid)
+
+
+def _words(report: pytest.TestReport) -> str:
+    """What a failure says, in a line."""
+    crash = getattr(report.longrepr, "reprcrash", None)
+    said = str(report.longrepr if crash is None else crash.message).strip().splitlines()
+    return said[0][:200] if said else ""
 
 
 def _file(nodeid: str) -> str:
