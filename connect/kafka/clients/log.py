@@ -2,8 +2,8 @@
 
 It logs every failed try to reach a broker, twenty a second, at ERROR; the error callbacks of the clients here say the
 same once. The same holds for consequences of that. And it warns while a broker that has just started cannot yet number
-producers, or has not announced all partitions, which passes by itself. It says of each of its tries, ten a
-second, that an offset cannot be found, as long as it takes a topic that was deleted for one that is there.
+producers, or has not announced all partitions, which passes by itself. Ten times a second it says that an offset cannot
+be found, until it learns that a topic was deleted: a line that was just written is not repeated.
 """
 
 from __future__ import annotations

@@ -93,8 +93,7 @@ class BatchConsumer:
         self._closing = False
         self._leaving = False
         self._drained = False
-        self._former: Any = None
-        self._generation = 0
+        self._generation = 0  # of the client: what a former one says and hears is nobody's
         self._raised: list[BaseException] = []
         self._brokers = ClientErrors(settings, keys)
         self._incremental = (
@@ -110,7 +109,6 @@ class BatchConsumer:
         from confluent_kafka import Consumer
 
         settings = self._settings
-        self._generation += 1
         heard = partial(self._on_error, self._generation)
         self._consumer = Consumer({**settings, "error_cb": heard, "logger": client_log})
         self._commits = Commits(self._consumer)
@@ -198,21 +196,14 @@ class BatchConsumer:
         """Have another client join the group. What was read of partitions that are stuck is not committed any more."""
         from confluent_kafka import TopicPartition as ClientPartition
 
-        former = self._former = self._consumer
+        former = self._consumer
         if others := self._assignment - stuck:
             self._revoke(former, [ClientPartition(*partition) for partition in others])
         self._give_up(former, [ClientPartition(*partition) for partition in stuck], self._listener.lost)
         if self._arrivals is not None:
             self._arrivals.close()
-        commits = self._commits
-
-        def close() -> None:
-            commits.under_way(None)
-            former.close()
-
-        thread = threading.Thread(target=close, name="replaced", daemon=True)
-        thread.start()
-        thread.join(_LEAVE_S)
+        self._generation += 1
+        self._close_client(goodbye=False, failed=lambda error: log.debug("The former client: %s", error))
         self._subscribed, self._regex_due, self._drained = [], 0.0, False
         self._open()
 
@@ -258,15 +249,12 @@ class BatchConsumer:
             if error.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
                 self._standstill.is_gone(offsets)
             raise ConnectError(f"Offsets were not committed: {error.args[0].str()}") from error
+        refused = {TopicPartition(each.topic, each.partition): each.error for each in answers if each.error is not None}
         self._standstill.is_gone(
-            TopicPartition(answer.topic, answer.partition)
-            for answer in answers
-            if answer.error is not None and answer.error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART
+            partition for partition, why in refused.items() if why.code() == KafkaError.UNKNOWN_TOPIC_OR_PART
         )
-        for answer in answers:
-            if answer.error is not None:
-                where = f"{answer.topic}-{answer.partition}"
-                raise ConnectError(f"The offset of {where} was not committed: {answer.error.str()}")
+        for partition, why in refused.items():
+            raise ConnectError(f"The offset of {_names([partition])} was not committed: {why.str()}")
 
     def committed(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         """What the group has committed of these partitions, if anything.
@@ -364,20 +352,25 @@ class BatchConsumer:
         self._leaving = True
         # With a name it is a member as soon as it has asked to join: the client cannot leave without the answer.
         unanswered = bool(self._instance and self._subscribed and not self._consumer.memberid())
+        return self._close_client(goodbye=bool(self._instance), failed=self._raised.append) and not unanswered
+
+    def _close_client(self, *, goodbye: bool, failed: Callable[[Exception], None]) -> bool:
+        """Close the client on a thread of its own. Returns whether it is closed after a moment."""
+        consumer, commits = self._consumer, self._commits
 
         def close() -> None:
             try:
-                self._commits.under_way(None)  # it must not meet a client that is closed
-                if self._instance:
+                commits.under_way(None)  # it must not meet a client that is closed
+                if goodbye:
                     self._say_goodbye()
-                self._consumer.close()
+                consumer.close()
             except Exception as error:
-                self._raised.append(error)
+                failed(error)
 
         thread = threading.Thread(target=close, name="leave", daemon=True)
         thread.start()
         thread.join(_LEAVE_S)
-        return not unanswered and not thread.is_alive()
+        return not thread.is_alive()
 
     def _say_goodbye(self) -> None:
         """Leave the group explicitly: the group keeps a named member that only closes until its session ends."""
@@ -406,7 +399,9 @@ class BatchConsumer:
             self._await_topics(names)
         if names and names != self._subscribed:
             self._subscribed = names
-            self._consumer.subscribe(names, on_assign=self._assign, on_revoke=self._revoked, on_lost=self._lost)
+            told = {"on_assign": self._assign, "on_revoke": self._revoked, "on_lost": self._lost}
+            now = self._generation
+            self._consumer.subscribe(names, **{event: partial(callback, now) for event, callback in told.items()})
 
     def _all_topics(self) -> Iterable[str] | None:
         """The names of all topics; None where no broker answers."""
@@ -436,8 +431,8 @@ class BatchConsumer:
                     return  # no broker answers; the subscription tells of it
                 time.sleep(0.02)
 
-    def _assign(self, consumer: Any, partitions: list[Any]) -> None:
-        if self._closing or consumer is self._former:
+    def _assign(self, generation: int, consumer: Any, partitions: list[Any]) -> None:
+        if self._closing or generation != self._generation:
             return  # given to us while we leave: they go with us
         with self._commits.in_callback():
             self._take_over(consumer, partitions)
@@ -465,8 +460,8 @@ class BatchConsumer:
         except BaseException as error:
             self._raised.append(error)
 
-    def _revoked(self, consumer: Any, partitions: list[Any]) -> None:
-        if consumer is self._former:
+    def _revoked(self, generation: int, consumer: Any, partitions: list[Any]) -> None:
+        if generation != self._generation:
             self._let_go(consumer, [])
             return
         with self._commits.in_callback():
@@ -475,8 +470,8 @@ class BatchConsumer:
     def _revoke(self, consumer: Any, partitions: list[Any]) -> None:
         self._give_up(consumer, partitions, self._listener.revoked)
 
-    def _lost(self, consumer: Any, partitions: list[Any]) -> None:
-        if consumer is self._former:
+    def _lost(self, generation: int, consumer: Any, partitions: list[Any]) -> None:
+        if generation != self._generation:
             self._let_go(consumer, [])
             return
         self._give_up(consumer, partitions, self._listener.lost)

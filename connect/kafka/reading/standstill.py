@@ -66,7 +66,9 @@ class Standstill:
 
     def is_gone(self, partitions: Iterable[TopicPartition]) -> None:
         """Brokers do not know these partitions, which are assigned."""
-        self._gone.update(partitions)
+        if not (unknown := set(partitions)):
+            return
+        self._gone |= unknown
         self._due = min(self._due, self._clock() + _EVERY_S[0])
 
     def rest(self, partitions: Iterable[TopicPartition]) -> None:

@@ -33,17 +33,18 @@ class WrongLeader(NamedTuple):
 
 
 class Leaders:
-    """Compares where one client sends with what brokers say. For one thread.
-
-    The client has to have `statistics.interval.ms` and `hear` as its `stats_cb`.
-    """
+    """Compares where one client sends with what brokers say. For one thread."""
 
     def __init__(self) -> None:
         self._said = ""
         self._suspects: frozenset[WrongLeader] = frozenset()
 
-    def hear(self, statistics: str) -> None:
-        """The client's statistics, from within its `poll`."""
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Settings that the client has to have: it tells its statistics from within its `poll`."""
+        return {"statistics.interval.ms": EVERY_S * 1000, "stats_cb": self._hear}
+
+    def _hear(self, statistics: str) -> None:
         self._said = statistics
 
     def rest(self) -> None:

@@ -19,7 +19,6 @@ from connect.data.column import Column
 from connect.errors import ConnectError, RetriableError
 from connect.kafka.clients.errors import ClientErrors, is_away
 from connect.kafka.clients.log import log as client_log
-from connect.kafka.writing import leaders
 from connect.kafka.writing.leaders import Leaders
 
 log = logging.getLogger("connect.kafka")
@@ -159,8 +158,7 @@ class BatchProducer:
         # The window is ours, so that a batch never meets a full queue half way through.
         limits = {"queue.buffering.max.kbytes": 2_000_000, "queue.buffering.max.messages": 0}
         self._leaders = Leaders()
-        statistics = {"statistics.interval.ms": leaders.EVERY_S * 1000, "stats_cb": self._leaders.hear}
-        self._settings = {**settings, **limits, **statistics, "error_cb": self._on_error}
+        self._settings = {**settings, **limits, **self._leaders.settings, "error_cb": self._on_error}
         self._connect(client_log)
 
     def _connect(self, logger: Any) -> None:
@@ -242,7 +240,9 @@ class BatchProducer:
         if not self._under_way:
             self._leaders.rest()
         elif (wrong := self._leaders.wrong(self._producer)) is not None:
-            raise RetriableError(f"{wrong}: the topic was deleted and made anew. Another producer goes on.")
+            raise RetriableError(
+                f"{wrong}: the topic was deleted and recreated. A producer that starts now is not affected."
+            )
 
     def acknowledged(self) -> list[Any]:
         """The marks of finished batches, oldest first, up to the first unfinished one. Each is returned once."""

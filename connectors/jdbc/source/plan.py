@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from connect import ConfigError, ConnectError
 from connectors.jdbc.database.columns import TIMES, WHOLE, Column, Kind
 from connectors.jdbc.source.keys import BOTH, BULK, INCREMENTING, SNAPSHOT, TIMESTAMP, JdbcSourceOptions
 from connectors.jdbc.source.parts import Part
 
-_SORTED = WHOLE | TIMES | {Kind.NUMERIC, Kind.STRING, Kind.BYTES}
+#: Of which values can be written in a condition, in the order of the database.
+_SORTED: Final = WHOLE | TIMES | {Kind.NUMERIC, Kind.STRING, Kind.BYTES}
 
 
 @dataclass(frozen=True, slots=True)

@@ -185,12 +185,13 @@ def _cuts(new: NewRows, server: Server, connection: Any, ask: Ask, extent: _Exte
     else:
         return _WHOLE
     # Along the index, a range at a time.
+    step = -(-extent.rows // count)
     cuts: list[str] = []
-    behind, passed = ask, -(-extent.rows // count)
+    behind, passed = ask, step
     while len(cuts) < count - 1 and (found := _nth(server, connection, behind, text, passed)) is not None:
         cuts.append(server.literal(found, column, new.whole))
         # Rows of the value itself are in its range, however many.
-        behind, passed = _narrowed(ask, f"{text} > {cuts[-1]}"), max(0, -(-extent.rows // count) - 1)
+        behind, passed = _narrowed(ask, f"{text} > {cuts[-1]}"), step - 1
     return _Cuts(text, cuts)
 
 
@@ -198,8 +199,8 @@ def _equal_widths(extent: _Extent, count: int) -> list[str]:
     if extent.low is None or extent.high is None:
         return []
     width = extent.high - extent.low + 1
-    return [str(cut) for cut in sorted({extent.low + width * number // count for number in range(1, count)})
-            if cut != extent.low]  # fmt: skip
+    cuts = {extent.low + width * number // count for number in range(1, count)} - {extent.low}
+    return [str(cut) for cut in sorted(cuts)]
 
 
 def _ranges(ask: Ask, cuts: _Cuts) -> Iterator[Ask]:

@@ -278,11 +278,11 @@ def test_a_topic_that_is_deleted_and_made_anew_is_read_on(member, strict_broker)
 
 @pytest.mark.parametrize("static", [False, True], ids=["dynamic", "static"])
 @pytest.mark.parametrize("seen_gone", [False, True], ids=["at once", "seen gone"])
-def test_a_topic_is_made_anew_after_its_broker_was_restarted(member, strict_broker, seen_gone, static):
+def test_a_topic_is_recreated_after_its_broker_was_restarted(member, strict_broker, seen_gone, static):
     """Its leader epochs begin at 0 again, and the client takes all that it hears of it for outdated."""
     servers = {"bootstrap.servers": strict_broker.bootstrap_servers}
     admin, producer = AdminClient(servers), Producer(servers)
-    names = [f"anew-{uuid.uuid4().hex[:8]}", f"stays-{uuid.uuid4().hex[:8]}"]
+    names = [f"again-{uuid.uuid4().hex[:8]}", f"stays-{uuid.uuid4().hex[:8]}"]
 
     def write(name: str, first: int, count: int) -> None:
         for number in range(first, first + count):
@@ -300,25 +300,25 @@ def test_a_topic_is_made_anew_after_its_broker_was_restarted(member, strict_brok
     for name in names:
         write(name, 30, 1)
     until(lambda: len(one.values) == 62, one)
-    anew, stays = (TopicPartition(name, 0) for name in names)
+    again, stays = (TopicPartition(name, 0) for name in names)
     one.consumer.commit({stays: 31})
     admin.delete_topics([names[0]])[names[0]].result(30)
     with pytest.raises(ConnectError, match="Unknown topic"):
-        one.consumer.commit({anew: 31})
+        one.consumer.commit({again: 31})
     if seen_gone:
         until(lambda: one.assignment == {stays}, one)
     admin.create_topics([NewTopic(names[0], 1, 1)])[names[0]].result(30)
     write(names[0], 100, 40)
     if not seen_gone:
         with pytest.raises(ConnectError, match="did not exist when"):
-            one.consumer.commit({anew: 31, stays: 31})
+            one.consumer.commit({again: 31, stays: 31})
     until(lambda: one.values[-1] == 139, one)
     assert one.values[62:] == list(range(100, 140)), "all of the new topic, and nothing of the other again"
-    one.consumer.commit({anew: 40})
+    one.consumer.commit({again: 40})
     write(names[1], 31, 1)
     until(lambda: one.values[-1] == 31, one)
-    assert one.consumer.committed([anew, stays]) == {anew: 40, stays: 31}
-    assert ("lost", [anew]) in one.listener.events
+    assert one.consumer.committed([again, stays]) == {again: 40, stays: 31}
+    assert ("lost", [again]) in one.listener.events
 
 
 def test_aborted_records_are_never_seen_and_the_others_all_are(member, new_topic, transaction):

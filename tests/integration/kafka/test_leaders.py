@@ -29,10 +29,10 @@ def cluster(broker: object, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 
 class Topic:
-    """A topic that another broker leads when it is made anew."""
+    """A topic that another broker leads when it is recreated."""
 
     def __init__(self, cluster: Brokers) -> None:
-        self.name = f"anew-{uuid.uuid4().hex[:8]}"
+        self.name = f"again-{uuid.uuid4().hex[:8]}"
         self._cluster = cluster
         self._admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
 
@@ -59,7 +59,7 @@ class Topic:
         until(lambda: not self.leader(), 30)
 
 
-def test_a_topic_that_another_broker_leads_when_it_is_made_anew(
+def test_a_topic_that_another_broker_leads_when_it_is_recreated(
     cluster: Brokers, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(leaders, "EVERY_S", 1)

@@ -319,7 +319,7 @@ def test_reading_is_given_up_for_now_when_no_broker_answers(reader, new_topic, s
 
 @pytest.mark.slow
 def test_a_client_that_stands_still_is_another_one_at_the_next_try(reader, new_topic, strict_broker):
-    """The leader epochs of a topic made anew begin at 0, and a client takes what it hears of it for outdated."""
+    """The leader epochs of a recreated topic begin at 0, and a client takes what it hears of it for outdated."""
     topic = new_topic(on=strict_broker)
     producer = Producer({"bootstrap.servers": strict_broker.bootstrap_servers})
 

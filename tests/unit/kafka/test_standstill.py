@@ -49,6 +49,15 @@ class Looks:
         self.positions: Mapping[TopicPartition, int] = {}
         self.of = Standstill(self.client, settings, lambda: self.now)
 
+    @classmethod
+    def at(cls, position: int | None, heard: int | None, end: Any, level: str) -> "Looks":
+        """At one partition: the next offset, the end as the client has heard it and as brokers name it."""
+        made = cls(**{"isolation.level": level})
+        made.positions = {} if position is None else {ONE: position}
+        made.client.heard = {} if heard is None else {ONE: heard}
+        made.client.ends = {ONE: end}
+        return made
+
     def look(self, *partitions: TopicPartition) -> frozenset[TopicPartition]:
         self.now += 60
         return self.of.look(frozenset(partitions or (ONE,)), lambda: self.positions)
@@ -69,10 +78,7 @@ class Looks:
 def test_what_stays_behind_at_two_looks_stands_still(
     position: int | None, heard: int | None, end: Any, level: str
 ) -> None:
-    looks = Looks(**{"isolation.level": level})
-    looks.positions = {} if position is None else {ONE: position}
-    looks.client.heard = {} if heard is None else {ONE: heard}
-    looks.client.ends = {ONE: end}
+    looks = Looks.at(position, heard, end, level)
     assert not looks.look()
     assert looks.look() == {ONE}
 
@@ -92,10 +98,7 @@ def test_what_stays_behind_at_two_looks_stands_still(
 def test_what_has_heard_all_or_cannot_be_judged_does_not(
     position: int | None, heard: int | None, end: Any, level: str
 ) -> None:
-    looks = Looks(**{"isolation.level": level})
-    looks.positions = {} if position is None else {ONE: position}
-    looks.client.heard = {} if heard is None else {ONE: heard}
-    looks.client.ends = {ONE: end}
+    looks = Looks.at(position, heard, end, level)
     assert not any(looks.look() for _ in range(3))
 
 
@@ -111,7 +114,7 @@ def test_a_client_that_hears_or_reads_something_between_looks_goes_on() -> None:
     assert looks.look() == {ONE}
 
 
-def test_partitions_that_rest_in_between_or_leave_are_judged_anew() -> None:
+def test_partitions_that_rest_in_between_or_leave_start_over() -> None:
     looks = Looks()
     looks.client.heard, looks.client.ends = {ONE: 10, OTHER: 10}, {ONE: 20, OTHER: 20}
     looks.look(ONE, OTHER)
@@ -146,3 +149,13 @@ def test_a_partition_that_was_gone_is_so_until_it_is_seen_alive() -> None:
     looks.client.heard = {ONE: 3}
     looks.look()
     assert not looks.of.gone
+
+
+@pytest.mark.parametrize(("gone", "looks"), [([], 0), ([ONE], 1)], ids=["none", "one"])
+def test_only_a_partition_that_is_gone_hastens_the_next_look(gone: list[TopicPartition], looks: int) -> None:
+    made = Looks()
+    made.client.ends = {ONE: 0}
+    made.of.is_gone(gone)
+    made.now = 6
+    made.of.look(frozenset({ONE}), dict)
+    assert made.client.asked == looks

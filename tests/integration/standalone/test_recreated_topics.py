@@ -1,4 +1,4 @@
-"""A topic is deleted and made anew under a source and a sink, whose brokers were restarted before."""
+"""A topic is deleted and recreated under a source and a sink, whose brokers were restarted before."""
 
 import pytest
 from confluent_kafka.admin import AdminClient
