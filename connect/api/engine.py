@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
-from connect.api.metrics import PluginMetrics
+from connect.api.metrics import EngineMetrics
 from connect.api.plugin import Plugin
 
 #: The engine that needs no other: the worker's loops.
@@ -82,8 +82,8 @@ class EngineTaskContext(Protocol):
         """The connector's task class: "module:Class", and its plug-in's folder, None if installed as a package."""
 
     @property
-    def metrics(self) -> PluginMetrics:
-        """See `PluginMetrics`."""
+    def metrics(self) -> EngineMetrics:
+        """Metrics of the connector; also for what its plug-ins measure elsewhere."""
 
     @property
     def exit_stack(self) -> ExitStack:

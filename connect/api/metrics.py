@@ -19,3 +19,17 @@ class PluginMetrics(Protocol):
 
     def observe(self, name: str, value: float, **labels: str) -> None:
         """Add one measurement to a histogram, such as seconds that a request took."""
+
+
+class EngineMetrics(PluginMetrics, Protocol):
+    """Metrics of a connector whose plug-ins an engine runs in processes of its own, such as Spark's executors."""
+
+    def add(self, measured: str) -> None:
+        """Add what plug-ins measured in another process.
+
+        Args:
+            measured: `connect.telemetry.Registry.text` of a registry there, which this is called with once.
+
+        Raises:
+            ValueError: a name is that of a metric of another kind here.
+        """

@@ -2,11 +2,13 @@
 
 Names are Prometheus's: snake case, with the unit, counters ending in `_total`. A task's process sends what has
 `changed()` since its last message, once a second at most; the worker keeps the last value of each series with `merge`,
-also after the task has failed.
+also after the task has failed. An engine that runs plug-ins in processes that end sooner, such as Spark's executors,
+adds their `text()` to the series of its task.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import threading
@@ -130,6 +132,18 @@ class Histogram:
         self._largest = -math.inf
         self._lock = threading.Lock()
 
+    def add(self, measured: Buckets) -> None:
+        """Add the measurements of another process. ValueError when its buckets are others."""
+        if measured.bounds != self.bounds:
+            raise ValueError(f"Buckets that end at {measured.bounds} cannot be added to those at {self.bounds}.")
+        with self._lock:
+            self._counts = [mine + theirs for mine, theirs in zip(self._counts, measured.counts, strict=True)]
+            self._sum += measured.sum
+            if measured.smallest <= measured.largest:
+                self._smallest = min(self._smallest, measured.smallest)
+                self._largest = max(self._largest, measured.largest)
+            self.changed = True
+
     def observe(self, value: float) -> None:
         """Add one measurement."""
         with self._lock:
@@ -199,6 +213,11 @@ class Registry:
             found[key] = _sum(found[key], sample) if key in found else sample
         return list(found.values())
 
+    def text(self) -> str:
+        """All current values, for `Labelled.add` in another process; empty when there are none."""
+        samples = self.snapshot()
+        return json.dumps(samples, separators=(",", ":")) if samples else ""
+
     def changed(self) -> list[Sample]:
         """The series that this process has measured and not reported yet in this form: new ones too."""
         if not any(one.changed for one in tuple(self._own.values())):
@@ -242,7 +261,7 @@ class Registry:
 
 
 class Labelled:
-    """Metrics of one plug-in: `connect.api.PluginMetrics`."""
+    """Metrics of one plug-in: `connect.api.PluginMetrics`; `connect.api.EngineMetrics` where an engine runs it."""
 
     def __init__(self, registry: Registry, labels: dict[str, str]) -> None:
         self._registry = registry
@@ -259,6 +278,19 @@ class Labelled:
     def observe(self, name: str, value: float, **labels: str) -> None:
         """Add one measurement to a histogram."""
         self._registry.histogram(name, SECONDS, **(labels | self._labels)).observe(value)
+
+    def add(self, measured: str) -> None:
+        """Add the `Registry.text` of another process: counters and histograms grow, gauges are set."""
+        for name, kind, own, value in json.loads(measured) if measured else ():
+            labels = own | self._labels
+            if kind == "counter":
+                self._registry.counter(name, **labels).add(value)
+            elif kind == "gauge":
+                self._registry.gauge(name, **labels).set(value)
+            else:
+                bounds, counts, *rest = value
+                buckets = Buckets(tuple(bounds), tuple(counts), *rest)
+                self._registry.histogram(name, buckets.bounds, **labels).add(buckets)
 
 
 def _labels(labels: dict[str, str]) -> Labels:

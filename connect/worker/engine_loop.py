@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from connect.api.engine import EngineProgress, EngineTask
-from connect.api.metrics import PluginMetrics
+from connect.api.metrics import EngineMetrics
 from connect.data.column import Plain
 from connect.plugins.lifetime import Lifetime
 from connect.worker.control import Control
@@ -34,7 +34,7 @@ class EngineContext:
         self,
         spec: TaskSpec,
         task_target: Callable[[], tuple[str, str | None]],
-        metrics: PluginMetrics,
+        metrics: EngineMetrics,
         control: Control,
         redact: Callable[[str], str],
     ) -> None:

@@ -8,12 +8,15 @@ they wait for. Elsewhere the folder does not exist, and nothing is written.
 from __future__ import annotations
 
 import json
+import uuid
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final
 
 _TOTALS: Final = "written.json"
 _WAITING: Final = "waiting-"
+_MEASURED: Final = "measured-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +69,12 @@ class Done:
     Attributes:
         spans: one for each topic partition.
         tally: over all of them.
+        measured: the connector's own metrics, as `connect.telemetry.Registry.text`.
     """
 
     spans: tuple[Span, ...] = ()
     tally: Tally = field(default_factory=Tally)
+    measured: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +112,17 @@ def committed(folder: str, done: list[Done]) -> None:
     totals = _totals(path)
     tally = sum((each.tally for each in done), Tally(**totals.get("tally", {})))
     topics = {span.topic for each in done for span in each.spans}.union(totals.get("topics", ()))
-    new = path / f"{_TOTALS}.new"
-    new.write_text(json.dumps({"tally": asdict(tally), "topics": sorted(topics)}), encoding="utf-8")
-    new.replace(path / _TOTALS)
+    _write(path / _TOTALS, json.dumps({"tally": asdict(tally), "topics": sorted(topics)}))
+    if measured := [each.measured for each in done if each.measured]:
+        _write(path / f"{_MEASURED}{uuid.uuid4().hex}", "\n".join(measured))
+
+
+def take_measured(folder: str) -> Iterator[str]:
+    """The metrics of writes that were committed and not taken yet, each as `connect.telemetry.Registry.text`."""
+    for file in sorted(Path(folder).glob(f"{_MEASURED}*"), key=lambda file: file.stat().st_mtime_ns):
+        measured = file.read_text(encoding="utf-8")
+        file.unlink()
+        yield from measured.splitlines()
 
 
 def waiting(folder: str, number: int, why: str) -> None:
@@ -119,11 +132,15 @@ def waiting(folder: str, number: int, why: str) -> None:
         return
     file = path / f"{_WAITING}{number}"
     if why:
-        new = path / f".{file.name}"
-        new.write_text(" ".join(why.split()), encoding="utf-8")
-        new.replace(file)
+        _write(file, " ".join(why.split()))
     else:
         file.unlink(missing_ok=True)
+
+
+def _write(file: Path, text: str) -> None:
+    new = file.with_name(f".{file.name}")
+    new.write_text(text, encoding="utf-8")
+    new.replace(file)
 
 
 def _totals(folder: Path) -> dict[str, Any]:

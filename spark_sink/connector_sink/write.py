@@ -77,7 +77,8 @@ class Write:
         self._task = _task(plan)
         self._life = Lifetime(self._task)
         self._delivery = Delivery(plan, number, self._task, mine)
-        metrics = Registry().labelled(connector=plan.connector, task=str(number))
+        self._registry = Registry()
+        metrics = self._registry.labelled()  # they are labelled as the connector's where they are added up
         context = SinkContext(plan.connector, number, plan.task_config, metrics, self._delivery, one_batch=True)
         context.owner = self
         self._task.context = context
@@ -249,7 +250,7 @@ class Write:
             Span(*partition, self._first[partition], self._next[partition], self._rows[partition])
             for partition in sorted(self._next)
         ]
-        return Done(tuple(spans), tally)
+        return Done(tuple(spans), tally, self._registry.text())
 
 
 def _task(plan: WritePlan) -> SinkTask:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
@@ -64,15 +64,24 @@ class SplitWriter:
                 yield in_executor(lambda: self._write(number), *configs, retries=True).row()  # noqa: B023 - called here
 
     def _write(self, number: int) -> Written:
-        plan = self._plan
+        plan, registry = self._plan, Registry()
         name = plan.output.clients.connector
-        with split_records(plan.task, plan.folder, name, plan.config, self._splits[number], number) as read:
-            return write_records(plan.output, self._request, number, lambda: read)
+        split = self._splits[number]
+        metrics = registry.labelled()  # they are labelled as the connector's where they are added up
+        with split_records(plan.task, plan.folder, name, plan.config, split, number, metrics) as read:
+            written = write_records(plan.output, self._request, number, lambda: read)
+        return replace(written, measured=registry.text())
 
 
 @contextmanager
 def split_records(
-    target: str, folder: str | None, connector: str, config: Mapping[str, str], split: Split, number: int
+    target: str,
+    folder: str | None,
+    connector: str,
+    config: Mapping[str, str],
+    split: Split,
+    number: int,
+    metrics: PluginMetrics,
 ) -> Iterator[Iterator[SourceBatch]]:
     """The records of a split; its reader is closed at the end.
 
@@ -83,11 +92,12 @@ def split_records(
         config: the task's configuration.
         split: see `SplitSourceTask.read`.
         number: of the split.
+        metrics: for what the reader measures.
     """
     made = load_class(target, folder)()
     if not isinstance(made, SplitSourceTask):
         raise ConnectError(f"{type(made).__qualname__} is not a SplitSourceTask, and cannot be read on Spark.")
-    context = ReaderContext(connector, number, config)
+    context = ReaderContext(connector, number, config, metrics)
     made.context = context
     with context.exit_stack, closing(_read(made, config, split)) as read:
         yield read
@@ -103,11 +113,11 @@ class ReaderContext:
 
     transaction = None
 
-    def __init__(self, connector: str, number: int, configs: Mapping[str, str]) -> None:
+    def __init__(self, connector: str, number: int, configs: Mapping[str, str], metrics: PluginMetrics) -> None:
         self.connector = connector
         self.task_id = number
         self.configs = configs
-        self.metrics: PluginMetrics = Registry().labelled(connector=connector, task=str(number))
+        self.metrics = metrics
         self.exit_stack = ExitStack()
 
     def offset(self, partition: Mapping[str, Any]) -> Mapping[str, Any] | None:

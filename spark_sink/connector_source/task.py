@@ -183,6 +183,8 @@ class SplitReading:
             began = time.monotonic()
             written = self._written(batch)
             self._tally.add(written)
+            for part in written:
+                self._context.metrics.add(part.measured)
             self._measure(sum(part.read for part in written), time.monotonic() - began)
         self._batches.end(batch)
 

@@ -18,6 +18,7 @@ from connect.plugins import PluginKind
 from connect.plugins.lifetime import Lifetime
 from connect.plugins.loading import load_class
 from connect.storage.offsets import MemoryOffsetStore
+from connect.telemetry.metrics import Registry
 from spark_sink.connector_source.reading import ReaderContext
 from spark_sink.frames.connectors import CONNECTOR, SPARKS, configured
 from spark_sink.frames.options import with_small_aliases
@@ -122,7 +123,7 @@ class _PlannerContext(ReaderContext):
     """A reader's, with offsets."""
 
     def __init__(self, config: Mapping[str, str], stored: MemoryOffsetStore) -> None:
-        super().__init__(_NAME, 0, config)
+        super().__init__(_NAME, 0, config, Registry().labelled())
         self._stored = stored
 
     def offsets(self, partitions: Any) -> list[Mapping[str, Any] | None]:

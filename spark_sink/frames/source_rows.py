@@ -18,6 +18,7 @@ from connect.data.tables import Unfit, rows_of
 from connect.errors import ConfigError, SchemaError
 from connect.pipeline import transformation_chain
 from connect.plugins import Plugins
+from connect.telemetry.metrics import Registry
 from spark_sink.connector_source.reading import split_records
 from spark_sink.frames.columns import WRAP, WRAP_KEY, flat_fields
 from spark_sink.frames.connectors import CONNECTOR
@@ -55,7 +56,10 @@ class SourceFrame:
         """The records of a split, behind the transformations. Errors as of `SplitSourceTask.read`."""
         chain = transformation_chain(Plugins.discover([]), self.config, time.sleep)
         try:
-            with split_records(self.task, self.folder, self.config["name"], self.config, split, number) as read:
+            metrics = Registry().labelled()  # nobody asks for them
+            with split_records(
+                self.task, self.folder, self.config["name"], self.config, split, number, metrics
+            ) as read:
                 for batch in read:
                     if len(batch) and len(changed := chain.run(batch)):
                         yield changed

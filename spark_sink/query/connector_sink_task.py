@@ -61,6 +61,7 @@ class ConnectorSinkTask(SinkQueryTask):
 
     def told(self) -> EngineProgress:
         said = progress_files.read(str(self._progress_folder))
+        self._add_measured()
         progress = super().told()
         return replace(
             progress,
@@ -68,3 +69,11 @@ class ConnectorSinkTask(SinkQueryTask):
             errors=said.tally.errors,
             failing=progress.failing or said.waiting,
         )
+
+    def last_report(self) -> None:
+        super().last_report()
+        self._add_measured()
+
+    def _add_measured(self) -> None:
+        for measured in progress_files.take_measured(str(self._progress_folder)):
+            self.context.metrics.add(measured)

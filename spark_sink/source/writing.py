@@ -102,6 +102,7 @@ class Written:
         errors: records that were given up.
         repeated: whether it was already in Kafka, so that nothing was written.
         topics: that were written to.
+        measured: the connector's own metrics, as `connect.telemetry.Registry.text`.
     """
 
     writer: int
@@ -110,10 +111,12 @@ class Written:
     errors: int = 0
     repeated: bool = False
     topics: tuple[str, ...] = ()
+    measured: str = ""
 
     #: As a schema of Spark.
     COLUMNS: ClassVar[str] = (
-        "writer int, read bigint, written bigint, errors bigint, repeated boolean, topics array<string>"
+        "writer int, read bigint, written bigint, errors bigint, repeated boolean, topics array<string>,"
+        " measured string"
     )
     _ARROW: ClassVar[pa.Schema] = pa.schema(
         {
@@ -123,6 +126,7 @@ class Written:
             "errors": pa.int64(),
             "repeated": pa.bool_(),
             "topics": pa.list_(pa.string()),
+            "measured": pa.string(),
         }
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Callable
@@ -303,23 +304,22 @@ def test_tasks_of_a_jvm_log_in_their_own_names_and_end_alone(
     pool.until(lambda: worker.runs("sink", 2), "both run", within=PATIENCE_S)
     producer = Producer({"bootstrap.servers": pool.bootstrap})
 
-    def say(line: str, partition: int) -> None:
+    numbers = itertools.count()
+
+    def writer_of(partition: int) -> str:
+        line = f"line {next(numbers)}"
         producer.produce(topic, line, partition=partition)
         assert producer.flush(30) == 0
-
-    def name_of(line: str) -> str:
         pattern = rf"TRACE (sink-\d)  Writing line to .*: {line}\n"
         found = pool.until(lambda: re.search(pattern, worker.log), f"{line} is traced", within=PATIENCE_S)
         return str(found[1])
 
-    say("left", 0)
-    say("right", 1)
-    assert {name_of("left"), name_of("right")} == {"sink-0", "sink-1"}
+    # Both run before the group has divided the partitions.
+    pool.until(lambda: {writer_of(0), writer_of(1)} == {"sink-0", "sink-1"}, "each has one", within=PATIENCE_S)
     before = jvms(worker)
     worker.do("POST", "/connectors/sink/tasks/0/restart")
     pool.until(lambda: worker.runs("sink", 2), "both run", within=PATIENCE_S)
-    say("later", 0)
-    name_of("later")
+    assert writer_of(0)
     assert [each.pid for each in jvms(worker)] == [each.pid for each in before], "its neighbour's JVM goes on"
 
 

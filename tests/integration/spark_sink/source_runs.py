@@ -38,7 +38,8 @@ class Context:
             "value.converter": JSON,
             "value.converter.schemas.enable": "false",
         }
-        self.metrics = Registry().labelled()
+        self.registry = Registry()
+        self.metrics = self.registry.labelled()
         self.transactional_id = None if accounts is None else f"pool-{self.connector}-0"
         self.offsets_topic = accounts
         self.exit_stack = ExitStack()

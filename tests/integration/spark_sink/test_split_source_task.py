@@ -13,6 +13,7 @@ from connect.kafka.broker.embedded import Broker
 from connect.storage.offsets import identity
 from spark_sink.connector_source.task import ConnectorSourceTask
 from spark_sink.session import Session
+from tests.integration.spark_sink.connector_sinks import PLUGINS
 from tests.integration.spark_sink.source_runs import Context, everything, running, values
 
 pytestmark = pytest.mark.timeout(180)
@@ -55,6 +56,20 @@ def test_it_reads_what_is_there_and_rests(
         assert progress.topics == {topic}
     assert sorted(value["id"] for _, value in values(everything(broker, topic))) == list(range(100))
     assert context.stored == {identity({"protocol": "1", "table": "line"}): {"incrementing": 99}}
+
+
+def test_what_readers_measure_is_the_task_s(
+    broker: Broker, session: Session, new_topic: Callable[..., str], monkeypatch: Any
+) -> None:
+    topic = new_topic()
+    context = Context(broker, {"name": f"splits-{topic}", "topic": topic, "trigger": "available_now"}, {})
+    context.task_target = ("spark_numbers:NumbersTask", PLUGINS)
+    with running(ConnectorSourceTask, context, session, monkeypatch) as run:
+        run.until(lambda: run.task.queries[0].done)
+    assert sorted(value["number"] for _, value in values(everything(broker, topic))) == list(range(10))
+    measured = {sample.name: sample.value for sample in context.registry.snapshot()}
+    assert measured["numbers_read_total"] == 10
+    assert measured["numbers_read_seconds"].seen == 2  # type: ignore[union-attr]
 
 
 def test_a_paused_one_plans_nothing(

@@ -55,6 +55,46 @@ def test_equal_series_of_several_processes_are_summed_except_gauges(registry: Re
     }
 
 
+def test_what_processes_that_have_ended_measured_is_added_up(registry: Registry) -> None:
+    metrics = registry.labelled(connector="orders", task="0")
+    metrics.count("rows_total", 1)
+    metrics.observe("put_seconds", 30)
+    for amount in (2, 3):
+        one = Registry()
+        executor = one.labelled()
+        executor.count("rows_total", amount, connector="other")
+        executor.count("rows_total", amount, table="t")
+        executor.gauge("lag_records", amount)
+        for seconds in (amount / 100, 0.5):
+            executor.observe("put_seconds", seconds)
+        metrics.add(one.text())
+    metrics.add(Registry().text())
+    told = values(registry)
+    histogram = told.pop(("put_seconds", ("0", "orders")))
+    assert told == {
+        ("rows_total", ("0", "orders")): 6,
+        ("rows_total", ("0", "orders", "t")): 5,
+        ("lag_records", ("0", "orders")): 3,
+    }
+    assert isinstance(histogram, Buckets)
+    assert histogram.seen == 5
+    assert (histogram.sum, histogram.smallest, histogram.largest) == (pytest.approx(31.05), 0.02, 30)
+    assert {one.name for one in registry.changed()} == {"rows_total", "lag_records", "put_seconds"}
+
+
+def test_measurements_of_other_buckets_are_refused(registry: Registry) -> None:
+    other = Registry()
+    other.histogram("put_seconds", (1, 2)).observe(1)
+    registry.labelled().observe("put_seconds", 1)
+    with pytest.raises(ValueError, match=r"Buckets that end at \(1, 2\) cannot be added"):
+        registry.labelled().add(other.text())
+    other = Registry()
+    other.labelled().gauge("rows", 1)
+    registry.labelled().observe("rows", 1)
+    with pytest.raises(ValueError, match="rows is a histogram, not a gauge"):
+        registry.labelled().add(other.text())
+
+
 def test_a_snapshot_travels_through_msgspec(registry: Registry) -> None:
     registry.counter("records_total", task="0").add(2)
     registry.histogram("put_seconds", (1,)).observe(0.5)

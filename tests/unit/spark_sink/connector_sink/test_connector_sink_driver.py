@@ -33,6 +33,17 @@ def test_what_micro_batches_wrote_is_noted(tmp_path: Path) -> None:
     assert [file.name for file in tmp_path.iterdir()] == ["written.json"]
 
 
+def test_what_connectors_measured_is_taken_once_in_its_order(tmp_path: Path) -> None:
+    writer = SinkWriter(plan("Noting", progress_folder=str(tmp_path)), COLUMNS)
+    writer.commit([Written(Done(measured="1")), written(), Written(Done(measured="2"))], 0)
+    writer.commit([Written(Done(measured="3"))], 1)
+    assert list(progress_files.take_measured(str(tmp_path))) == ["1", "2", "3"]
+    assert list(progress_files.take_measured(str(tmp_path))) == []
+    writer.commit([Written(Done(measured="4"))], 2)
+    assert list(progress_files.take_measured(str(tmp_path))) == ["4"]
+    assert [file.name for file in tmp_path.iterdir()] == ["written.json"]
+
+
 def test_a_micro_batch_that_is_not_whole_is_refused() -> None:
     writer = SinkWriter(plan("Noting"), COLUMNS)
     with pytest.raises(ConnectError, match="1 tasks of micro-batch 4 have not reported that they are done"):

@@ -13,6 +13,7 @@ import pytest
 from connect.data.record import TopicPartition
 from connect.errors import ConfigError, ConnectError
 from connect.pipeline import RecordError
+from connect.telemetry import Registry, Sample
 from spark_sink.connector_sink import progress_files, resources
 from spark_sink.connector_sink.delivery import Delivery
 from spark_sink.connector_sink.progress_files import Done, Span, Tally
@@ -59,6 +60,14 @@ def test_no_task_is_started_for_nothing() -> None:
 def test_the_context_says_what_the_worker_s_says() -> None:
     write(plan("Asking"), 2, [rows(b"a", first=7)])
     assert calls()[1:3] == [("c", 2, {"file": "f"}, frozenset([T0])), {T0: 7}]
+
+
+def test_what_a_task_measures_is_handed_to_the_driver() -> None:
+    worker = Registry()
+    for _ in range(2):
+        done = write(plan("Asking"), 2, [rows(b"a")])
+        worker.labelled(connector="c", task="0").add(done.measured)
+    assert worker.snapshot() == [Sample("things_total", "counter", {"connector": "c", "task": "0"}, 2)]
 
 
 def test_a_put_that_is_refused_comes_again_and_so_does_a_pre_commit(caplog: pytest.LogCaptureFixture) -> None:
