@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tests.chaos.suite import report
 from tests.chaos.suite.faults.registry import FAULTS, possible
-from tests.chaos.suite.flows.registry import FLOWS
+from tests.chaos.suite.flows.registry import FLOWS, USUAL
 from tests.chaos.suite.run import Run
 from tests.chaos.suite.world import World
 from tests.servers import guardian
@@ -29,7 +29,7 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=600, help="how long faults go on (600)")
     parser.add_argument("--seed", type=int, help="where all chance comes from; by default one by the clock")
     parser.add_argument("--workers", type=int, help="how many; by default three to five, by the seed")
-    parser.add_argument("--only", type=names(FLOWS, "flow"), default=list(FLOWS), help="these flows, with commas")
+    parser.add_argument("--only", type=names(FLOWS, "flow"), default=USUAL, help="these flows, with commas")
     parser.add_argument("--faults", type=names(FAULTS, "kind"), default=list(FAULTS), help="these kinds, with commas")
     parser.add_argument("--report", type=Path, help="the folder of the report; by default build/chaos/SEED")
     once = parser.add_mutually_exclusive_group()
@@ -99,7 +99,7 @@ def _command(options: argparse.Namespace, seed: int, workers: int, exactly_once:
     """What does the same again."""
     words = ["python", "-m", "tests.chaos", "--seconds", f"{options.seconds:g}", "--seed", str(seed)]
     words += ["--workers", str(workers), "--exactly-once" if exactly_once else "--at-least-once"]
-    if options.only != list(FLOWS):
+    if options.only != USUAL:
         words += ["--only", ",".join(options.only)]
     if options.faults != list(FAULTS):
         words += ["--faults", ",".join(options.faults)]

@@ -33,7 +33,7 @@ _KINDS: Final = {  # and how often
 
 
 class Faults:
-    """Lets things go wrong at random moments. What lasts a while does so after `end` as well, until all is mended."""
+    """Lets things go wrong at random moments. What lasts a while does so after `end` as well, until all is well again."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -55,7 +55,7 @@ class Faults:
         self._world.network.slow, self._world.network.loss = 0.02, 0.0
 
     @property
-    def mended(self) -> bool:
+    def calm(self) -> bool:
         """Whether nothing is wrong any more."""
         workers = self._world.workers.values()
         ill = any(worker.machine.dead or worker.machine.frozen or not worker.up for worker in workers)

@@ -199,7 +199,7 @@ class World:
             self._check()
         self.users.end()
         self.faults.end()
-        while not self.faults.mended:
+        while not self.faults.calm:
             scheduler.step()
             self._check()
         self.failure_rate = 0.0

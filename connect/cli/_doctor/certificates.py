@@ -63,13 +63,13 @@ def _of_one(subject: Subject, prefix: str, java: Mapping[str, str], *, server: b
     except ClientSettingError as problem:
         advice = "Name a file that holds the certificate and the key that belongs to it."
         key = f"{prefix}{problem.key}"
-        message = f'key "{key}": {_mended(problem.message)}'
+        message = f'key "{key}": {_plain(problem.message)}'
         yield of_message(Level.ERROR, subject.where(key), message, advice, INVALID)
     for which in ("keystore", "truststore"):
         yield from _certificates(prefix, java, which)
 
 
-def _mended(message: str) -> str:
+def _plain(message: str) -> str:
     if "mismatch" in message.lower():
         return "the private key does not belong to the certificate. Put both of one pair into it."
     return message

@@ -1,4 +1,4 @@
-"""Defects of kafka-python (3.0.12) that are mended here while it has them."""
+"""Defects of kafka-python (3.0.12) that are fixed here while it has them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HANDSHAKE_S = 10.0
 
 
 @cache
-def mend() -> None:
+def fix() -> None:
     """Change kafka-python's classes for the whole process, once: before the first client is made.
 
     - A broker that refuses a login says so and closes the connection. If both are there when the socket is read,

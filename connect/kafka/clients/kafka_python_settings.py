@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from connect.errors import ConnectError
 from connect.kafka.clients.errors import NotLetInError
 from connect.kafka.clients.java_rules import ClientSettingError, Computed, listed, whole_number
-from connect.kafka.clients.kafka_python_defects import mend
+from connect.kafka.clients.kafka_python_defects import fix
 from connect.kafka.clients.security_keys import SECURITY
 from connect.kafka.clients.tls import client_tls_context
 
@@ -133,7 +133,7 @@ def connected_client(settings: Mapping[str, Any], timeout: float) -> KafkaNetCli
     from kafka.errors import KafkaError
     from kafka.net.compat import KafkaNetClient
 
-    mend()
+    fix()
     client = KafkaNetClient(**settings)
     client._net.start()
     try:

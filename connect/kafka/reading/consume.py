@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import re
 import threading
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol
@@ -17,27 +16,20 @@ from typing import Any, Protocol
 from connect.data.batch import SinkBatch
 from connect.data.record import TopicPartition
 from connect.errors import ConnectError
-from connect.kafka.clients.errors import ClientErrors, is_away
+from connect.kafka.clients.errors import ClientErrors
 from connect.kafka.clients.log import log as client_log
 from connect.kafka.group.static_member import KEY as STATIC
 from connect.kafka.reading.arrivals import arrivals
 from connect.kafka.reading.backlog import Backlog
-from connect.kafka.reading.commits import Commits
+from connect.kafka.reading.group_offsets import GroupOffsets, names_of
 from connect.kafka.reading.messages import batch_of, records_of
 from connect.kafka.reading.standstill import Standstill
+from connect.kafka.reading.subscription import Subscription
 
 log = logging.getLogger("connect.kafka")
 
 #: More is slower: the client fills its queue in batches of about this size (measured: 2,000 beat 10,000).
 ROWS_PER_BATCH = 2000
-_REGEX_REFRESH_S = 30.0
-_COMMITTED_S = 30.0
-#: In place of a time: the end of a partition (KIP-79).
-_END = -1
-_TOPICS_WITHIN_S = 1.0
-#: How long a look at all topics may take, and when the next one comes after one that found no broker.
-_LIST_S = 2.0
-_LIST_AGAIN_S = 1.0
 #: How long to wait for the broker to let a member go that owns nothing; some milliseconds, unless it is busy otherwise.
 _LEAVE_S = 1.0
 _TICK_S = 0.01
@@ -81,8 +73,6 @@ class BatchConsumer:
         self._topics = topics
         self._also = tuple(also)
         self._may_create = settings.get("allow.auto.create.topics") is True
-        self._subscribed: list[str] = []
-        self._regex_due = 0.0
         self._listener = listener
         self._rows = rows
         self._assignment: frozenset[TopicPartition] = frozenset()
@@ -111,11 +101,12 @@ class BatchConsumer:
         settings = self._settings
         heard = partial(self._on_error, self._generation)
         self._consumer = Consumer({**settings, "error_cb": heard, "logger": client_log})
-        self._commits = Commits(self._consumer)
         self._arrivals = arrivals(self._consumer, str(settings.get("client.id", "rdkafka")))
         from_end = str(settings.get("auto.offset.reset", "latest")) in {"latest", "end", "largest"}
         self._backlog = Backlog(self._consumer, from_end=from_end)
         self._standstill = Standstill(self._consumer, settings)
+        self._offsets = GroupOffsets(self._consumer, self._standstill)
+        self._subscription = Subscription(self._consumer, self._topics, self._also, may_create=self._may_create)
         self._subscribe()
 
     @property
@@ -155,7 +146,7 @@ class BatchConsumer:
         Calls the listener. Raises the listener's errors, and `ConnectError` for errors that do not pass by themselves:
         `NotLetInError` where the brokers refuse this client.
         """
-        if isinstance(self._topics, re.Pattern) and time.monotonic() >= self._regex_due:
+        if self._subscription.due:
             self._subscribe()
         if self._drained:
             self._look_for_standstill()
@@ -189,7 +180,9 @@ class BatchConsumer:
         if self._brokers.wait is not None:
             return
         if stuck := self._standstill.look(self._assignment - self._paused, self.positions):
-            log.warning("The client reads nothing more of %s, which has other records: it is replaced.", _names(stuck))
+            log.warning(
+                "The client reads nothing more of %s, which has other records: it is replaced.", names_of(stuck)
+            )
             self._replace(stuck)
 
     def _replace(self, stuck: frozenset[TopicPartition]) -> None:
@@ -204,7 +197,7 @@ class BatchConsumer:
             self._arrivals.close()
         self._generation += 1
         self._close_client(goodbye=False, failed=lambda error: log.debug("The former client: %s", error))
-        self._subscribed, self._regex_due, self._drained = [], 0.0, False
+        self._drained = False
         self._open()
 
     def _first(self, timeout: float) -> Any:
@@ -230,31 +223,7 @@ class BatchConsumer:
         Raises:
             ConnectError: the broker refused it, or has not answered yet.
         """
-        from confluent_kafka import KafkaError, KafkaException
-        from confluent_kafka import TopicPartition as ClientPartition
-
-        # One that was gone may be there again, as another one of the same name, of which these are not the offsets.
-        if gone := self._standstill.gone & offsets.keys():
-            self.commit({partition: offset for partition, offset in offsets.items() if partition not in gone})
-            raise ConnectError(f"Offsets were not committed: {_names(gone)} did not exist when they were to be.")
-        if not offsets:
-            return
-        try:
-            answers = self._commits.commit(
-                [ClientPartition(p.topic, p.partition, offset) for p, offset in offsets.items()]
-            )
-        except TimeoutError:
-            raise ConnectError("Offsets were not committed: the brokers do not answer") from None
-        except KafkaException as error:
-            if error.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
-                self._standstill.is_gone(offsets)
-            raise ConnectError(f"Offsets were not committed: {error.args[0].str()}") from error
-        refused = {TopicPartition(each.topic, each.partition): each.error for each in answers if each.error is not None}
-        self._standstill.is_gone(
-            partition for partition, why in refused.items() if why.code() == KafkaError.UNKNOWN_TOPIC_OR_PART
-        )
-        for partition, why in refused.items():
-            raise ConnectError(f"The offset of {_names([partition])} was not committed: {why.str()}")
+        self._offsets.commit(offsets)
 
     def committed(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         """What the group has committed of these partitions, if anything.
@@ -262,16 +231,7 @@ class BatchConsumer:
         Raises:
             ConnectError: the broker does not answer.
         """
-        from confluent_kafka import KafkaException
-        from confluent_kafka import TopicPartition as ClientPartition
-
-        try:
-            found = self._consumer.committed(
-                [ClientPartition(*partition) for partition in partitions], timeout=_COMMITTED_S
-            )
-        except KafkaException as error:
-            raise ConnectError(f"The group's offsets cannot be read: {error.args[0].str()}") from error
-        return {TopicPartition(str(p.topic), int(p.partition)): int(p.offset) for p in found if p.offset >= 0}
+        return self._offsets.committed(partitions)
 
     def offsets_at(self, timestamp: int, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         """For each partition the first offset of this time (ms since 1970) or later; else its end.
@@ -279,26 +239,7 @@ class BatchConsumer:
         Raises:
             ConnectError: the broker does not answer.
         """
-        from confluent_kafka import KafkaException
-        from confluent_kafka import TopicPartition as ClientPartition
-
-        def asked(at: int, wanted: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
-            if not wanted:
-                return {}
-            found = self._consumer.offsets_for_times(
-                [ClientPartition(each.topic, each.partition, at) for each in wanted], timeout=_COMMITTED_S
-            )
-            for each in found:
-                if each.error is not None:
-                    raise KafkaException(each.error)
-            return {TopicPartition(str(each.topic), int(each.partition)): int(each.offset) for each in found}
-
-        try:
-            begins = asked(timestamp, partitions)
-            # There may be none so late: the answer is -1 then.
-            return begins | asked(_END, [partition for partition, offset in begins.items() if offset < 0])
-        except KafkaException as error:
-            raise ConnectError(f"The offsets of a time cannot be read: {error.args[0].str()}") from error
+        return self._offsets.at(timestamp, partitions)
 
     def seek(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Continue at these offsets, in assigned partitions."""
@@ -327,8 +268,7 @@ class BatchConsumer:
 
         Returns:
             whether the member left. If not, it stays until its session ends or it is removed, and the client's threads
-                until
-            this process ends.
+            until this process ends.
         """
         self._closing = True
         if self._arrivals is not None:
@@ -351,16 +291,16 @@ class BatchConsumer:
         """
         self._leaving = True
         # With a name it is a member as soon as it has asked to join: the client cannot leave without the answer.
-        unanswered = bool(self._instance and self._subscribed and not self._consumer.memberid())
+        unanswered = bool(self._instance and self._subscription.names and not self._consumer.memberid())
         return self._close_client(goodbye=bool(self._instance), failed=self._raised.append) and not unanswered
 
     def _close_client(self, *, goodbye: bool, failed: Callable[[Exception], None]) -> bool:
         """Close the client on a thread of its own. Returns whether it is closed after a moment."""
-        consumer, commits = self._consumer, self._commits
+        consumer, offsets = self._consumer, self._offsets
 
         def close() -> None:
             try:
-                commits.under_way(None)  # it must not meet a client that is closed
+                offsets.under_way(None)  # it must not meet a client that is closed
                 if goodbye:
                     self._say_goodbye()
                 consumer.close()
@@ -388,53 +328,15 @@ class BatchConsumer:
     # The group.
 
     def _subscribe(self) -> None:
-        if isinstance(self._topics, re.Pattern):
-            known = self._all_topics()
-            self._regex_due = time.monotonic() + (_LIST_AGAIN_S if known is None else _REGEX_REFRESH_S)
-            if known is None:
-                return  # no broker answers: `poll` tells of it, and what is subscribed stays so
-            names = sorted({name for name in known if self._topics.fullmatch(name)} | set(self._also))
-        else:
-            names = [*self._topics, *self._also]
-            self._await_topics(names)
-        if names and names != self._subscribed:
-            self._subscribed = names
+        if names := self._subscription.changed():
             told = {"on_assign": self._assign, "on_revoke": self._revoked, "on_lost": self._lost}
             now = self._generation
             self._consumer.subscribe(names, **{event: partial(callback, now) for event, callback in told.items()})
 
-    def _all_topics(self) -> Iterable[str] | None:
-        """The names of all topics; None where no broker answers."""
-        from confluent_kafka import KafkaException
-
-        try:
-            return list(self._consumer.list_topics(timeout=_LIST_S).topics)
-        except KafkaException as error:
-            if not is_away(error.args[0]):
-                raise ConnectError(f"The topics cannot be listed: {error.args[0].str()}") from error
-            return None
-
-    def _await_topics(self, names: Sequence[str]) -> None:
-        """Let the broker create missing topics, as Kafka's consumers do by default, before subscribing.
-
-        Otherwise librdkafka finds them missing, and looks again only after two seconds.
-        """
-        from confluent_kafka import KafkaException
-
-        deadline = time.monotonic() + _TOPICS_WITHIN_S
-        for name in names if self._may_create else ():
-            while (left := deadline - time.monotonic()) > 0:
-                try:
-                    if self._consumer.list_topics(name, timeout=left).topics[name].error is None:
-                        break
-                except KafkaException:
-                    return  # no broker answers; the subscription tells of it
-                time.sleep(0.02)
-
     def _assign(self, generation: int, consumer: Any, partitions: list[Any]) -> None:
         if self._closing or generation != self._generation:
             return  # given to us while we leave: they go with us
-        with self._commits.in_callback():
+        with self._offsets.in_callback():
             self._take_over(consumer, partitions)
 
     def _take_over(self, consumer: Any, partitions: list[Any]) -> None:
@@ -464,7 +366,7 @@ class BatchConsumer:
         if generation != self._generation:
             self._let_go(consumer, [])
             return
-        with self._commits.in_callback():
+        with self._offsets.in_callback():
             self._revoke(consumer, partitions)
 
     def _revoke(self, consumer: Any, partitions: list[Any]) -> None:
@@ -518,10 +420,6 @@ class BatchConsumer:
             self._raised.append(ConnectError(f"The consumer cannot go on: {error.str()} ({error.name()})."))
         else:
             self._brokers.hear(error)
-
-
-def _names(partitions: Iterable[TopicPartition]) -> str:
-    return ", ".join(f"{each.topic}-{each.partition}" for each in sorted(partitions))
 
 
 def _common(assigned: frozenset[TopicPartition]) -> tuple[str | None, int | None]:

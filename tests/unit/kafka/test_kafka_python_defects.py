@@ -14,7 +14,7 @@ from kafka.net.inet import KafkaNetSocket
 
 from connect.errors import ConnectError
 from connect.kafka.clients import kafka_python_defects
-from connect.kafka.clients.kafka_python_defects import mend
+from connect.kafka.clients.kafka_python_defects import fix
 from connect.kafka.clients.kafka_python_settings import connected_client, kafka_python_settings
 
 
@@ -22,7 +22,7 @@ def test_what_a_broker_says_before_it_hangs_up_is_heard(authority: tuple[str, ss
     """A refused login is such an answer: with TLS both are there at once, mostly."""
     from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
 
-    mend()
+    fix()
     trusted, serving = authority
     trusting = ssl.create_default_context(cafile=trusted)
     trusting.check_hostname = False

@@ -47,4 +47,6 @@ def possible(world: World) -> list[Fault]:
         there.add("a server")
     if world.targets.all:
         there.add("a target")
+    if any(flow.on_spark for flow in world.flows.values()):
+        there.add("Spark")
     return [each for each in FAULTS.values() if each.wants in there]

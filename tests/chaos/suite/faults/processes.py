@@ -64,6 +64,22 @@ _faults_of("host", lambda worker, chance: _one(worker.hosts(), chance))
 _faults_of("fork server", lambda worker, _: worker.fork_server())
 
 
+def _faults_of_spark(part: str, holds: Callable[[psutil.Process], bool]) -> None:
+    @fault(f"kill {part} of Spark", "workers", wants="Spark")
+    def kill(world: World, chance: random.Random) -> Iterator[str]:
+        worker = chance.choice(world.pool.up)
+        yield f"{worker}: {part}"
+        found = []
+        for task in worker.forked():
+            with contextlib.suppress(psutil.Error):
+                found += [each for each in task.children(recursive=True) if holds(each)]
+        _kill(_one(found, chance))
+
+
+_faults_of_spark("JVM", lambda process: process.name() == "java")
+_faults_of_spark("Python worker", lambda process: "pyspark.daemon" in " ".join(process.cmdline()))
+
+
 @fault("kill all tasks", "workers")
 def kill_all_tasks(world: World, chance: random.Random) -> Iterator[str]:
     worker = chance.choice(world.pool.up)

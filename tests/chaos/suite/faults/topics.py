@@ -1,4 +1,4 @@
-"""Topics: partitions added, records deleted before their reader comes, compaction, a topic deleted and made anew."""
+"""Topics: partitions added, records deleted before their reader comes, compaction, a topic deleted and recreated."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def retention(world: World, chance: random.Random) -> Iterator[str]:
         world.request("PUT", f"/connectors/{flow.name}/resume")
 
 
-@fault("topic deleted and made anew", "topics", wants="short-lived")
+@fault("topic deleted and recreated", "topics", wants="short-lived")
 def anew(world: World, chance: random.Random) -> Iterator[str]:
     """Kafka forgets the offsets that groups have committed for it. What was not read by then is excused."""
     flow = world.flows["short-lived"]

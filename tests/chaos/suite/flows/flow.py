@@ -40,12 +40,14 @@ class Flow(ABC):
     Attributes:
         once: whether nothing may arrive twice in this run.
         ordered: whether records of a partition arrive in their order.
+        on_spark: whether it is one with engine=spark.
         excused_lost, excused_repeated: numbers that a fault deleted before they could be read, or had sent again.
     """
 
     name: ClassVar[str]
     is_sink: ClassVar[bool]
     ordered: ClassVar[bool] = True
+    on_spark: ClassVar[bool] = False
 
     def __init__(self, around: Surroundings) -> None:
         self.around = around

@@ -1,4 +1,4 @@
-"""Topics that change under their reader: records deleted before it comes, compacted, the topic itself made anew.
+"""Topics that change under their reader: records deleted before it comes, compacted, the topic itself recreated.
 
 Both are read by sinks that note their writes, and written by a feed of their own.
 """
@@ -55,7 +55,7 @@ class OwnTopic(SinkFlow):
 
 
 class ShortLived(OwnTopic):
-    """Its records are deleted, and it itself is, and made anew: then offsets begin anew, and numbers go on."""
+    """Its records are deleted, and it itself is, and recreated: then offsets begin anew, and numbers go on."""
 
     name = "short-lived"
 

@@ -46,7 +46,7 @@ class FileSink(SinkFlow):
 
     def set_up(self) -> None:
         self.once = True
-        self.path = self.around.folder / "file-sink.txt"
+        self.path = self.around.folder / f"{self.name}.txt"
         self._read = 0
         self._numbers: list[int] = []
 
@@ -76,7 +76,8 @@ class JdbcSink(SinkFlow):
     def set_up(self) -> None:
         self.once = True
         self.server = self.around.targets.postgres()
-        self.server.execute("CREATE TABLE sunk (n bigint NOT NULL, k text NOT NULL)")
+        self.table = self.name.replace("-", "_")
+        self.server.execute(f"CREATE TABLE {self.table} (n bigint NOT NULL, k text NOT NULL)")
 
     def config(self) -> dict[str, str]:
         host, port = at(self.around.targets.all["postgresql"])
@@ -86,16 +87,16 @@ class JdbcSink(SinkFlow):
             "connection.url": f"jdbc:postgresql://{host}:{port}/{self.server.name}",
             "connection.user": self.server.user,
             "connection.password": self.server.password,
-            "table.name.format": "sunk",
+            "table.name.format": self.table,
             "connection.backoff.ms": "1000",
             "exactly.once": "true",
         }
 
     def arrived(self) -> list[int]:
-        return [number for (number,) in self.server.execute("SELECT n FROM sunk")]
+        return [number for (number,) in self.server.execute(f"SELECT n FROM {self.table}")]
 
     def count(self) -> int:
-        return int(self.server.execute("SELECT count(*) FROM sunk")[0][0])
+        return int(self.server.execute(f"SELECT count(*) FROM {self.table}")[0][0])
 
 
 class S3Sink(SinkFlow):
@@ -177,7 +178,7 @@ class DeltaSink(SinkFlow):
 
     def set_up(self) -> None:
         self.once = True
-        self.path = self.around.folder / "delta"
+        self.path = self.around.folder / self.name
         self._rows: dict[str, int] = {}
 
     def config(self) -> dict[str, str]:

@@ -69,7 +69,7 @@ class JdbcSource(Rows):
 
     @property
     def topic(self) -> str:
-        return "from-jdbc_source"
+        return f"from-{self.name.replace('-', '_')}"
 
     def config(self) -> dict[str, str]:
         host, port = at(self.around.targets.all["postgresql"])
