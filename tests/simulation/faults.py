@@ -33,7 +33,7 @@ _KINDS: Final = {  # and how often
 
 
 class Faults:
-    """Lets things go wrong at random moments. What lasts a while does so after `end` as well, until all is well again."""
+    """Lets things go wrong at random moments. After `end` what lasts a while goes on, until it is over."""
 
     def __init__(self, world: World) -> None:
         self._world = world

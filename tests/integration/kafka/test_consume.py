@@ -11,7 +11,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from connect.data.record import TopicPartition
 from connect.errors import ConnectError
-from connect.kafka.reading import consume
+from connect.kafka.reading import consume, subscription
 
 from .members import until
 
@@ -223,7 +223,7 @@ def test_an_error_of_the_listener_comes_out_of_poll(member, new_topic):
 
 
 def test_a_pattern_takes_topics_that_come_later(member, new_topic, write, monkeypatch):
-    monkeypatch.setattr(consume, "_REGEX_REFRESH_S", 0.5)
+    monkeypatch.setattr(subscription, "_AGAIN_S", 0.5)
     prefix = f"regex-{uuid.uuid4().hex[:8]}"
     other = new_topic(name=f"x{prefix}-a")
     first = new_topic(name=f"{prefix}-a")
@@ -239,7 +239,7 @@ def test_a_pattern_takes_topics_that_come_later(member, new_topic, write, monkey
 
 
 def test_a_pattern_that_matches_nothing_yet_waits(member, new_topic, write, monkeypatch):
-    monkeypatch.setattr(consume, "_REGEX_REFRESH_S", 0.2)
+    monkeypatch.setattr(subscription, "_AGAIN_S", 0.2)
     name = f"later-{uuid.uuid4().hex[:8]}"
     one = member(re.compile(name))
     assert one.poll() is None
