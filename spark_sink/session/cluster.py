@@ -19,7 +19,9 @@ from typing import Final, Self
 
 from connect.errors import ConnectError
 from connect.telemetry import logs
+from spark_sink.session.installation import home_for
 from spark_sink.session.jvm import Jvm, await_ready, launch_daemon
+from spark_sink.session.masters import Kind
 
 HOST: Final = "127.0.0.1"
 _DEPLOY = "org.apache.spark.deploy"
@@ -67,6 +69,7 @@ class Cluster:
             "SPARK_MASTER_OPTS": "-Dspark.port.maxRetries=0 -Dspark.master.rest.enabled=false",
             **(environment or {}),
         }
+        self._home = home_for(Kind.STANDALONE, sys.executable)  # its executors run this Python, as a rule
         self._stopping = stopping
         self._jvms: list[Jvm] = []
         try:
@@ -104,7 +107,9 @@ class Cluster:
 
     def _launch(self, main: str, host: str, *arguments: str) -> Jvm:
         environment = {"SPARK_LOCAL_IP": host, "SPARK_PUBLIC_DNS": host, **self._environment}
-        jvm = launch_daemon(f"{_DEPLOY}.{main}", ["--host", host, *arguments], redact=str, environment=environment)
+        jvm = launch_daemon(
+            f"{_DEPLOY}.{main}", ["--host", host, *arguments], home=self._home, redact=str, environment=environment
+        )
         self._jvms.append(jvm)
         return jvm
 

@@ -6,27 +6,25 @@ which may hold secrets, is passed in a file for this user only and never as argu
 
 from __future__ import annotations
 
-import fcntl
-import importlib.metadata
-import importlib.util
 import logging
 import os
 import re
 import shutil
 import signal
 import subprocess
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Self
 
-from connect.errors import ConfigError, ConnectError, NotInstalledError, RetriableError
-from connect.jvm.java import Java, JavaNotFound, find_java, home_without
+from connect.errors import ConfigError, ConnectError, RetriableError
 from connect.jvm.truststore import jvm_options
 from spark_sink.error_translation import translate_error
+from spark_sink.session import class_archive
 from spark_sink.session import conf as confs
+from spark_sink.session.folders import locked_folder
+from spark_sink.session.installation import SparkNotInstalled, java_for_spark, java_home, spark_version
 from spark_sink.session.jvm_log import JvmLog, write_configuration
 from spark_sink.session.processes import Process, descendants, dying_with_parent, end, process
 
@@ -35,17 +33,8 @@ log = logging.getLogger(__name__)
 #: Where a driver's JVM writes the port and the secret of its gateway: `gateway` in its folder.
 GATEWAY = "_PYSPARK_DRIVER_CONN_INFO_PATH"
 
-#: The module that Spark's launcher asks every Java for, and can do without.
-_VECTOR = "jdk.incubator.vector"
-
-_SWEPT = "connect-spark-"
-_LOCK = "alive.lock"
-_ENDS_WITHIN = 3.0  # seconds, of a JVM that was asked to
+ENDS_WITHIN = 3.0  # seconds, of a JVM that was asked to
 _WORKERS_END_WITHIN = 1.5  # of Python workers without their JVM
-
-
-class SparkNotInstalled(NotInstalledError):
-    """PySpark or a suitable Java is missing. The message says what to install."""
 
 
 class JarsNotFetched(RetriableError):
@@ -99,7 +88,7 @@ class Jvm:
         self._workers = [*self._workers, *descendants(self.process.pid)]
         self.process.kill()
 
-    def close(self, within: float = _ENDS_WITHIN) -> None:
+    def close(self, within: float = ENDS_WITHIN) -> None:
         """End it in order, and kill what does not end in time. Takes at most `within` and two seconds."""
         self.end_input()
         try:
@@ -119,62 +108,30 @@ class Jvm:
         self.close()
 
 
-def spark_home() -> Path:
-    """The folder of PySpark, or SPARK_HOME.
-
-    Raises:
-        SparkNotInstalled: there is no PySpark here, or SPARK_HOME is another version's.
-    """
-    found = importlib.util.find_spec("pyspark")
-    if found is None or found.origin is None:
-        raise SparkNotInstalled(
-            "Spark is not installed in this worker's Python. Install it: pip install 'connect-runtime[spark]'"
-        )
-    home = os.environ.get("SPARK_HOME")
-    if not home:
-        return Path(found.origin).parent
-    version = _version()
-    if not any(Path(home, "jars").glob(f"spark-core_*-{version}.jar")):
-        raise SparkNotInstalled(
-            f"SPARK_HOME is {home}, which is not Spark {version}, the version of this worker's PySpark. Unset it, or "
-            "name a folder of that version."
-        )
-    return Path(home)
-
-
-def _version() -> str:
-    return importlib.metadata.version("pyspark")
-
-
-def java_for_spark() -> Java:
-    """A Java that Spark runs on.
-
-    Raises:
-        SparkNotInstalled: there is none; the message says where it was looked for.
-    """
-    try:
-        return find_java(17)
-    except JavaNotFound as error:
-        raise SparkNotInstalled(f"Spark cannot start: {error}") from error
-
-
 def launch(
     main: str,
     arguments: Sequence[str],
     conf: Mapping[str, str],
     *,
+    home: Path,
+    classes: bool,
     redact: Callable[[str], str],
     environment: Mapping[str, str] | None = None,
 ) -> Jvm:
     """Start `spark-submit` of a main class, or of "" for a driver in Python. Returns at once.
+
+    Args:
+        home: of Spark, such as `home_for`.
+        classes: whether it maps its classes from the archive of them, if there is one.
 
     Raises:
         SparkNotInstalled: no PySpark or no Java.
         ConnectError: it cannot be started.
     """
 
-    def command(home: Path, folder: Path, options: list[str]) -> tuple[list[str], dict[str, str]]:
-        whole = confs.with_java_options({"spark.local.dir": str(folder), **conf}, options)
+    def command(folder: Path, options: list[str]) -> tuple[list[str], dict[str, str]]:
+        shared = class_archive.sharing(java_for_spark(), home, conf) if classes else []
+        whole = confs.with_java_options({"spark.local.dir": str(folder), **conf}, [*options, *shared])
         file = folder / "spark.properties"
         file.touch(mode=0o600)
         file.write_text(confs.properties(whole), encoding="ascii")
@@ -182,7 +139,7 @@ def launch(
         submit = [str(home / "bin" / "spark-submit"), "--properties-file", str(file), "--load-spark-defaults"]
         return [*submit, *of, *arguments], {GATEWAY: str(folder / "gateway"), **(environment or {})}
 
-    return _start(command, redact)
+    return _start(home, command, redact)
 
 
 #: They do little: the second compiler and the threads of a collector would cost more than all else.
@@ -190,33 +147,32 @@ _OF_DAEMONS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 
 
 def launch_daemon(
-    main: str, arguments: Sequence[str], *, redact: Callable[[str], str], environment: Mapping[str, str]
+    main: str, arguments: Sequence[str], *, home: Path, redact: Callable[[str], str], environment: Mapping[str, str]
 ) -> Jvm:
     """Start a daemon of Spark's standalone cluster with `spark-class`. Like `launch`."""
 
-    def command(home: Path, folder: Path, options: list[str]) -> tuple[list[str], dict[str, str]]:
+    def command(folder: Path, options: list[str]) -> tuple[list[str], dict[str, str]]:
         java = {"SPARK_DAEMON_JAVA_OPTS": " ".join([*_OF_DAEMONS, *options])}
         places = {"SPARK_LOCAL_DIRS": str(folder), "SPARK_WORKER_DIR": str(folder / "work")}
         return [str(home / "bin" / "spark-class"), main, *arguments], {**java, **places, **environment}
 
-    return _start(command, redact)
+    return _start(home, command, redact)
 
 
 def _start(
-    command_of: Callable[[Path, Path, list[str]], tuple[list[str], dict[str, str]]], redact: Callable[[str], str]
+    home: Path, command_of: Callable[[Path, list[str]], tuple[list[str], dict[str, str]]], redact: Callable[[str], str]
 ) -> Jvm:
-    home = spark_home()
     java = java_for_spark()
-    java_home = _java_home(java)
-    log.info("Spark %s runs on Java %d (%s)", _version(), java.version, java.path)
-    folder, lock = _folder()
+    home_of_java = java_home(java)
+    log.info("Spark %s runs on Java %d (%s)", spark_version(), java.version, java.path)
+    folder, lock = locked_folder()
     options = [
         f"-Dlog4j2.configurationFile=file:{write_configuration(folder)}",
         f"-Djava.io.tmpdir={folder}",
         "-XX:+ExitOnOutOfMemoryError",
         *jvm_options(),
     ]
-    command, environment = command_of(home, folder, options)
+    command, environment = command_of(folder, options)
     # It dies with the thread that starts it; only the main thread is certain to stay.
     bound = threading.current_thread() is threading.main_thread()
     try:
@@ -225,7 +181,7 @@ def _start(
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            env=_environment(java_home, home, environment),
+            env=_environment(home_of_java, home, environment),
         )
     except OSError as error:
         lock.close()
@@ -293,17 +249,6 @@ def last_words(jvm: Jvm) -> str:
     return (wrong[:1] or lines[-1:] or ["it said nothing"])[0][:500]
 
 
-def _java_home(java: Java) -> Path:
-    try:
-        return home_without(java, _VECTOR)
-    except OSError as error:
-        raise SparkNotInstalled(
-            f"Spark cannot start: {java.path} has no module {_VECTOR}, and a home without it cannot be made "
-            f"({error}). Install a full Java 17 or newer and set JAVA_HOME, or set XDG_CACHE_HOME to a folder that "
-            "can be written."
-        ) from error
-
-
 def _environment(java_home: Path, home: Path, more: Mapping[str, str]) -> dict[str, str]:
     unwanted = ("SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED", "SPARK_LOCAL_REMOTE", "PYSPARK_SUBMIT_ARGS", "MASTER")
     environment = {key: value for key, value in os.environ.items() if key not in unwanted}
@@ -313,25 +258,3 @@ def _environment(java_home: Path, home: Path, more: Mapping[str, str]) -> dict[s
     # Its scripts need a shell and a few programs, also where our own PATH has none.
     environment["PATH"] = ":".join(filter(None, [environment.get("PATH", ""), "/usr/bin", "/bin"]))
     return environment | dict(more)
-
-
-def _folder() -> tuple[Path, IO[bytes]]:
-    """A temporary folder for one JVM, locked while this process lives. Those of killed processes are removed."""
-    base = Path(tempfile.gettempdir())
-    for old in base.glob(f"{_SWEPT}*"):
-        _sweep(old)
-    made = Path(tempfile.mkdtemp(prefix=f".{_SWEPT}"))  # nobody sweeps it before it is locked
-    lock = (made / _LOCK).open("wb")
-    fcntl.flock(lock, fcntl.LOCK_EX)
-    return made.rename(base / made.name[1:]), lock
-
-
-def _sweep(folder: Path) -> None:
-    try:
-        if folder.stat().st_uid != os.getuid():
-            return
-        with (folder / _LOCK).open("rb") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(folder, ignore_errors=True)
-    except OSError:
-        pass  # in use, or being made or removed at this moment

@@ -13,7 +13,8 @@ from typing import Any
 
 from connect.errors import ConnectError, RetriableError
 from spark_sink.error_translation import translate_error
-from spark_sink.session.jvm import SparkNotInstalled, Stopped
+from spark_sink.session.installation import SparkNotInstalled
+from spark_sink.session.jvm import Stopped
 from spark_sink.session.jvm_log import quieten_python
 from spark_sink.session.masters import Master
 from spark_sink.session.reach import await_answer

@@ -13,8 +13,10 @@ from typing import Self
 from connect.errors import ConnectError
 from spark_sink.session.classic import environment, with_delta
 from spark_sink.session.conf import defaults, users
+from spark_sink.session.installation import home_for
 from spark_sink.session.jvm import Jvm, await_ready, launch
 from spark_sink.session.masters import master_of
+from spark_sink.session.settings import CLASSES
 
 log = logging.getLogger(__name__)
 
@@ -87,7 +89,13 @@ def start(
     deadline = time.monotonic() + within
     python = conf.get("spark.pyspark.python", sys.executable)
     jvm = launch(
-        _MAIN, ["spark-internal"], conf, redact=redact, environment={"PYSPARK_PYTHON": python, **environment(master)}
+        _MAIN,
+        ["spark-internal"],
+        conf,
+        home=home_for(master.kind, python),
+        classes=config.get(CLASSES) != "never",
+        redact=redact,
+        environment={"PYSPARK_PYTHON": python, **environment(master)},
     )
     found: list[int] = []
 

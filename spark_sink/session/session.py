@@ -11,7 +11,8 @@ from typing import Any, Self
 from connect.errors import ConnectError
 from spark_sink.session import classic, remote, shared, shipping
 from spark_sink.session.conf import spark_conf
-from spark_sink.session.jvm import Jvm, died, spark_home
+from spark_sink.session.installation import spark_home
+from spark_sink.session.jvm import Jvm, died
 from spark_sink.session.masters import REMOTE, Kind, Master, master_of
 from spark_sink.session.settings import SessionOptions
 
@@ -57,13 +58,17 @@ class Session:
             return None
         return died(self._jvm)
 
-    def close(self) -> None:
-        """Close the session, its JVM and its Python workers, within a few seconds whatever they do. May be repeated."""
+    def close(self, within: float | None = None) -> None:
+        """Close the session, its JVM and its Python workers. May be repeated.
+
+        Args:
+            within: how long the JVM may take to end before it is killed; some seconds by default.
+        """
         if not self._open:
             return
         self._open = False
         if self._jvm is not None:
-            classic.end(self.spark, self._jvm)
+            classic.end(self.spark, self._jvm, within)
         else:
             remote.end(self.spark)
         if self._user is not None:
@@ -110,7 +115,14 @@ def open_session(
         spark = remote.begin(master.url, _told(config, name, master), master, deadline, stopping)
         session = Session(spark, remote=True)
     else:
-        spark, jvm = classic.begin(spark_conf(config, name, master), master, deadline, redact, stopping)
+        spark, jvm = classic.begin(
+            spark_conf(config, name, master),
+            master,
+            deadline,
+            redact,
+            stopping,
+            classes=options.class_archive == "auto",
+        )
         session = Session(spark, remote=False, jvm=jvm)
     if shipping.is_wanted(options.ship_code, master):
         try:

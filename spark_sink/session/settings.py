@@ -11,6 +11,7 @@ from spark_sink.session.masters import EVERYWHERE, MASTER, REMOTE, master_of
 SHARED: Final = "spark.shared.session"
 IDLE: Final = "spark.shared.idle.ms"
 SHIP_CODE: Final = "spark.ship.code"
+CLASSES: Final = "spark.class.archive"
 START_TIMEOUT: Final = "spark.start.timeout.ms"
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -80,6 +81,17 @@ class SessionOptions(settings.Options):
         "local; never is for executors that have the same version installed. Compiled packages, such as "
         "confluent-kafka and pyarrow, must be installed there in any case.",
     )
+    class_archive = settings.String(
+        CLASSES,
+        default="auto",
+        validator=settings.one_of("auto", "never"),
+        importance="LOW",
+        group="Spark",
+        width="SHORT",
+        doc="Whether a local Spark maps its classes from a file, 200 MB in the user's cache, and so starts in half the "
+        "time: auto, or never. With auto a task that finds no such file has it made in the background, once its first "
+        "rows are written.",
+    )
     start_timeout = settings.Int(
         START_TIMEOUT,
         default=120_000,
@@ -93,4 +105,4 @@ class SessionOptions(settings.Options):
 
 
 #: Read here and not by Spark.
-OWN: Final = frozenset({SHARED, IDLE, SHIP_CODE, START_TIMEOUT})
+OWN: Final = frozenset({SHARED, IDLE, SHIP_CODE, CLASSES, START_TIMEOUT})

@@ -27,7 +27,7 @@ def check(subject: Subject) -> Iterator[Finding]:
 
 
 def _spark() -> Finding:
-    from spark_sink.session.jvm import SparkNotInstalled, java_for_spark, spark_home
+    from spark_sink.session.installation import SparkNotInstalled, java_for_spark, spark_home
 
     try:
         home, java = spark_home(), java_for_spark()

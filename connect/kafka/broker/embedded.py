@@ -92,7 +92,7 @@ def ensure_running(
         setup.pid_file(data).unlink(missing_ok=True)
         with _alive(data).open("a") as alive:
             fcntl.flock(alive, fcntl.LOCK_EX)
-            setup.launch(java.path, jars, data, alive)
+            setup.launch(java, jars, data, alive)
         running = status(data)
         if running is None:
             raise BrokerError(setup.explain(data))

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from connect.jvm import class_archive
+from connect.jvm.java import Java
 from connect.ports import free_port, is_free
 
 HOST = "127.0.0.1"
@@ -177,14 +178,14 @@ def cluster_id() -> str:
     return text
 
 
-def launch(java: Path, classpath: str, data: Path, alive: IO[str]) -> None:
+def launch(java: Java, classpath: str, data: Path, alive: IO[str]) -> None:
     """Start the JVM detached, in a session of its own, with the lock `alive` inherited."""
     log = log_of(data)
     if log.exists():
         log.replace(log.with_suffix(".log.1"))
     crash = f"-XX:ErrorFile={data / 'hs_err_pid%p.log'}"  # not where its starter happens to be
-    options = [*JVM_OPTIONS, crash, *class_archive.writing(_archive(java, classpath), data), *LOG_OPTIONS]
-    server = [str(java), *options, "-cp", classpath, "kafka.Kafka", str(_properties_file(data))]
+    options = [*JVM_OPTIONS, crash, *class_archive.writing(_archive(java.path, classpath), data, java), *LOG_OPTIONS]
+    server = [str(java.path), *options, "-cp", classpath, "kafka.Kafka", str(_properties_file(data))]
     # The shell ends at once: the broker is nobody's child, and no zombie stays behind in a worker that runs for months.
     # It writes the process id even when its starter is killed at this moment.
     script = '"$@" & echo $! >"$0" || { kill $!; exit 1; }'

@@ -12,7 +12,8 @@ import pytest
 from connect.jvm.jars import JarsUnavailable, resolve
 from spark_sink.session import Session, open_session
 from spark_sink.session.cluster import Cluster
-from spark_sink.session.jvm import JarsNotFetched, SparkNotInstalled, java_for_spark, spark_home
+from spark_sink.session.installation import SparkNotInstalled, java_for_spark, spark_home
+from spark_sink.session.jvm import JarsNotFetched
 from spark_sink.session.server import Server, start
 
 from .readings import Readings

@@ -106,7 +106,7 @@ def test_without_tasks_max_a_sink_has_as_many_tasks_as_there_are_cores(
     run = on_spark(topic, **config)
     run.until(lambda: committed(broker, topic) == {0: 1, 1: 1, 2: 1}, lambda: run.task("sink"))
     series = 'lines_total{connector="sink",task="0"} 3'  # of all executors
-    run.until(lambda: series in run.herder.metrics.page(), run.herder.metrics.page)
+    run.until(lambda: series in run.herder.metrics().page(), lambda: run.herder.metrics().page())
     run.stop()
     assert {sinks.lines(topic, partition)[0][2] for partition in range(3)} == {0, 1}  # local[2]
 

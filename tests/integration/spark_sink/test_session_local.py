@@ -17,7 +17,8 @@ import pytest
 
 from connect.errors import ConnectError, RetriableError
 from spark_sink.session import Session, jvm, open_session
-from spark_sink.session.jvm import SparkNotInstalled, Stopped
+from spark_sink.session.installation import SparkNotInstalled
+from spark_sink.session.jvm import Stopped
 from spark_sink.session.processes import eventually
 from tests.support.processes import gone
 from tests.support.waiting import until

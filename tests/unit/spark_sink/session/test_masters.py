@@ -75,6 +75,7 @@ def test_a_token_is_in_no_message() -> None:
         ("spark.remote", "host:15002;token=secret-thing"),
         ("spark.shared.session", "a/b"),
         ("spark.ship.code", "sometimes"),
+        ("spark.class.archive", "always"),
         ("spark.start.timeout.ms", "1"),
     ],
 )
