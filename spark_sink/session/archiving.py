@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
-from connect.errors import ConnectError
+from connect.errors import ConnectError, RetriableError
 from connect.jvm import class_archive
 from connect.ports import free_port
 from spark_sink.session import conf as confs
@@ -138,7 +138,9 @@ def _in_background(archive: Path) -> Iterator[bool]:
         return
     try:
         yield True
-    except ConnectError as error:
+    except RetriableError as error:
+        sys.stderr.write(f"{error}\n")  # another task tries again
+    except Exception as error:  # Spark raises anything
         refusal(archive).write_text(f"{error}\n", encoding="utf-8")
 
 
@@ -169,7 +171,7 @@ def main(arguments: list[str]) -> int:
             return 0
         with tempfile.TemporaryDirectory() as folder:
             made = make(Path(folder))
-    except ConnectError as error:
+    except (ConnectError, OSError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
     sys.stdout.write(f"{made}\n")

@@ -6,11 +6,12 @@ import importlib.metadata
 import importlib.util
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from connect.errors import NotInstalledError
-from connect.jvm.cache import filled_once
+from connect.jvm.cache import cache_path, filled_once
 from connect.jvm.java import Java, JavaNotFound, find_java, home_without
 from spark_sink.session.masters import Kind
 
@@ -19,6 +20,7 @@ _VECTOR: Final = "jdk.incubator.vector"
 
 #: Of a Spark's home: Python workers import PySpark from an archive in it, unless there is none.
 _ARCHIVES: Final = "python"
+_HOMES: Final = "spark-homes"  # in the cache
 
 
 class SparkNotInstalled(NotInstalledError):
@@ -61,13 +63,18 @@ def home_for(kind: Kind, python: str | None) -> Path:
     home = spark_home()
     if os.environ.get("SPARK_HOME") or python != sys.executable or kind not in (Kind.LOCAL, Kind.STANDALONE):
         return home
+    cache = cache_path(_HOMES)
+    with suppress(OSError):
+        cache.mkdir(parents=True, exist_ok=True)
+    if not os.access(cache, os.W_OK):
+        return home
     entries = sorted(entry for entry in home.resolve().iterdir() if entry.name != _ARCHIVES)
 
     def link(folder: Path) -> None:
         for entry in entries:
             folder.joinpath(entry.name).symlink_to(entry)
 
-    return filled_once("spark-homes", "\n".join([spark_version(), *map(str, entries)]), link)
+    return filled_once(_HOMES, "\n".join([spark_version(), *map(str, entries)]), link)
 
 
 def spark_version() -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from connect.errors import ConnectError
+from connect.errors import ConnectError, RetriableError
 from connect.jvm import class_archive as archives
 from connect.jvm.java import Java
 
@@ -130,6 +130,15 @@ def test_in_the_background_a_failure_is_noted_so_that_nobody_tries_again(
     assert class_archive.refusal(background).read_text() == "Java cannot.\n"
     assert archiving.main([]) == 1
     assert capsys.readouterr().err == "Java cannot.\n"
+
+
+def test_in_the_background_what_may_pass_is_tried_again(background: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(folder: Path) -> Path:
+        raise RetriableError("No network.")
+
+    monkeypatch.setattr(archiving, "make", fails)
+    assert archiving.main(["--in-background", "/tmp"]) == 0
+    assert not class_archive.refusal(background).exists()
 
 
 def test_in_the_background_nothing_begins_without_room(background: Path, monkeypatch: pytest.MonkeyPatch) -> None:

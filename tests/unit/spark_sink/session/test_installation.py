@@ -33,6 +33,12 @@ def test_others_have_spark_s_own_copy(kind: Kind, python: str | None) -> None:
     assert home_for(kind, python) == spark_home()
 
 
+def test_without_a_cache_they_have_spark_s_own_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))  # a folder without rights is none for root
+    assert home_for(Kind.LOCAL, sys.executable) == spark_home()
+
+
 def test_a_home_that_the_user_names_is_used_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "jars").mkdir()
     (tmp_path / "jars" / f"spark-core_2.13-{spark_version()}.jar").touch()
