@@ -57,11 +57,14 @@ class Maker:
 
     def __init__(self, config: Mapping[str, str]) -> None:
         self._stack = ExitStack()
+        self._process: subprocess.Popen[bytes] | None = None
         wanted = config.get(CLASSES) != "never" and not os.environ.get("SPARK_SUBMIT_OPTS")
         self._wanted = wanted and master_of(config).is_local
 
     def start(self) -> None:
-        """Begin, the first time that this is called, if it is wanted and there is none."""
+        """Begin, the first time that this is called, if it is wanted and there is none. Later calls see to its end."""
+        if self._process is not None and self._process.poll() is not None:
+            self.stop()
         if not self._wanted:
             return
         self._wanted = False
@@ -75,7 +78,7 @@ class Maker:
             self._stack.callback(shutil.rmtree, folder, ignore_errors=True)
             command = dying_with_parent([sys.executable, "-m", _PROGRAM, "--in-background", str(folder)])
             nothing = subprocess.DEVNULL
-            process = subprocess.Popen(command, stdin=nothing, stdout=nothing, stderr=nothing)
+            process = self._process = subprocess.Popen(command, stdin=nothing, stdout=nothing, stderr=nothing)
         except OSError as error:  # the next start is as slow as this one was
             log.debug("%s", error)
         else:
@@ -85,6 +88,7 @@ class Maker:
     def stop(self) -> None:
         """Give up what is not finished."""
         self._stack.close()
+        self._process = None
 
 
 def archive_of_local() -> Path:

@@ -32,13 +32,22 @@ def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def begun(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+def ended() -> list[int]:
+    """The exit code of those processes, once they have ended."""
+    return []
+
+
+@pytest.fixture
+def begun(monkeypatch: pytest.MonkeyPatch, ended: list[int]) -> list[list[str]]:
     """The commands of the processes that were begun in the background."""
     commands: list[list[str]] = []
 
     class Process:
         def __init__(self, command: list[str], **_: Any) -> None:
             commands.append(command)
+
+        def poll(self) -> int | None:
+            return ended[-1] if ended else None
 
         def kill(self) -> None:
             commands.append(["kill"])
@@ -80,6 +89,20 @@ def test_a_task_has_it_made_once_where_there_is_none(archive: Path, begun: list[
     maker.stop()
     assert begun[1:] == [["kill"]]
     assert not Path(folder).exists()
+
+
+def test_a_process_that_has_ended_leaves_nothing(archive: Path, begun: list[list[str]], ended: list[int]) -> None:
+    archive.unlink()
+    maker = class_archive.Maker({})
+    maker.start()
+    folder = Path(begun[0][-1])
+    maker.start()
+    assert folder.is_dir()
+    ended.append(0)
+    maker.start()
+    assert not folder.exists()
+    maker.start()
+    assert len([command for command in begun if command != ["kill"]]) == 1
 
 
 @pytest.mark.parametrize(
