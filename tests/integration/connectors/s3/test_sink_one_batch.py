@@ -68,7 +68,8 @@ def test_no_record_is_kept_back_for_the_next_batch(
     s3_bucket: S3Bucket, rules: Mapping[str, str], objects: list[list[int]]
 ) -> None:
     done = written(s3_bucket, [batch(range(6)), batch(range(6, 10))], rules, flush_within=0.0)
-    assert done == Done((Span("test", 0, 0, 10, 10),), Tally(read=10, written=10))
+    assert (done.spans, done.tally) == ((Span("test", 0, 0, 10, 10),), Tally(read=10, written=10))
+    assert "s3_records_written_total" in done.measured
     written(s3_bucket, [batch(range(10, 13))], rules, flush_within=0.0)
     assert contents(s3_bucket) == objects
     assert s3_bucket.uploads() == []
