@@ -22,7 +22,7 @@ from connect.errors import ConnectError, RetriableError
 from connect.jvm import class_archive
 from connect.ports import free_port
 from spark_sink.session import conf as confs
-from spark_sink.session.class_archive import LOCAL, archive_of_local, refusal
+from spark_sink.session.class_archive import LOCAL, PROGRAM, archive_of_local, refusal
 from spark_sink.session.installation import java_for_spark
 from spark_sink.session.session import open_session
 
@@ -32,8 +32,6 @@ _MEMORY: Final = 1536 << 20
 _ANSWERS_WITHIN: Final = 120.0
 _WRITTEN_WITHIN: Final = 300.0
 _CGROUP: Final = Path("/sys/fs/cgroup")
-#: This module, as a program.
-_PROGRAM: Final = "spark_sink.session.archiving"
 
 
 def make(folder: Path) -> Path:
@@ -74,7 +72,7 @@ def _write(archive: Path, folder: Path) -> None:
         if remote:
             # A client is another process: this one has a session already.
             address = f"sc://localhost:{port}/;token={token}"
-            client = [sys.executable, "-W", "ignore", "-m", _PROGRAM, "--client", str(folder)]
+            client = [sys.executable, "-W", "ignore", "-m", PROGRAM, "--client", str(folder)]
             with suppress(subprocess.TimeoutExpired):
                 subprocess.run(client, input=address.encode(), check=False, timeout=_ANSWERS_WITHIN)
     finally:

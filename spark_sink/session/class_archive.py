@@ -29,7 +29,8 @@ log = logging.getLogger(__name__)
 LOCAL: Final = {MASTER: "local[1]"}
 #: Variables by which a user gives JVMs options.
 _OPTIONS_IN: Final = ("SPARK_SUBMIT_OPTS", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS")
-_PROGRAM: Final = "spark_sink.session.archiving"
+#: The module that makes the file, as a program.
+PROGRAM: Final = "spark_sink.session.archiving"
 
 
 def sharing(java: Java, home: Path, conf: Mapping[str, str]) -> list[str]:
@@ -76,7 +77,7 @@ class Maker:
             folder, lock = locked_folder()
             self._stack.enter_context(lock)
             self._stack.callback(shutil.rmtree, folder, ignore_errors=True)
-            command = dying_with_parent([sys.executable, "-m", _PROGRAM, "--in-background", str(folder)])
+            command = dying_with_parent([sys.executable, "-m", PROGRAM, "--in-background", str(folder)])
             nothing = subprocess.DEVNULL
             process = self._process = subprocess.Popen(command, stdin=nothing, stdout=nothing, stderr=nothing)
         except OSError as error:  # the next start is as slow as this one was

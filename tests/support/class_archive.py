@@ -20,7 +20,7 @@ def sharing(*, make: bool) -> str:
     """
     if importlib.util.find_spec("pyspark") is None:
         return ""
-    from spark_sink.session.class_archive import archive_of_local
+    from spark_sink.session.class_archive import PROGRAM, archive_of_local
     from spark_sink.session.installation import SparkNotInstalled
 
     try:
@@ -28,7 +28,7 @@ def sharing(*, make: bool) -> str:
     except SparkNotInstalled:
         return ""
     if make and not archive.exists():
-        command = [sys.executable, "-W", "ignore", "-m", "spark_sink.session.archiving"]
+        command = [sys.executable, "-W", "ignore", "-m", PROGRAM]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             sys.stderr.write(f"Spark starts more slowly, for its classes were not archived:\n{done.stderr[-2000:]}\n")

@@ -88,7 +88,7 @@ class World:
         self.pool.begin()
         self.reader.start()
         for name, flow in self.flows.items():
-            self.configs[name] = flow.config()
+            self.configs[name] = flow.whole_config()
             self.request("PUT", f"/connectors/{name}/config", self.configs[name])
         self.await_running(180)
         self.timeline.began = time.monotonic()

@@ -62,7 +62,18 @@ class Flow(ABC):
 
     @abstractmethod
     def config(self) -> dict[str, str]:
+        """The connector's configuration, but for its engine."""
+
+    def whole_config(self) -> dict[str, str]:
         """The connector's configuration."""
+        return self.config() | (self._spark() if self.on_spark else {})
+
+    def _spark(self) -> dict[str, str]:
+        keys = {"engine": "spark", "spark.master": "local[1]"}
+        if self.is_sink:
+            checkpoints = (self.around.folder / f"checkpoint-{self.name}").as_uri()
+            keys |= {"checkpoint.location": checkpoints, "trigger.interval.ms": "1000"}
+        return keys
 
     @abstractmethod
     def written(self) -> Collection[int]:

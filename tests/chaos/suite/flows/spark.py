@@ -5,35 +5,20 @@ They run only where they are named: several Sparks that start at once are too mu
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
-from .flow import SinkFlow
 from .sinks import DeltaSink, FileSink, JdbcSink
 from .sources import JdbcSource
-
-ENGINE: Final = {"engine": "spark", "spark.master": "local[1]"}
-
-
-def writing(flow: SinkFlow) -> dict[str, str]:
-    """The keys of sinks."""
-    checkpoints = (flow.around.folder / f"checkpoint-{flow.name}").as_uri()
-    return {**ENGINE, "checkpoint.location": checkpoints, "trigger.interval.ms": "1000"}
 
 
 class FileSinkOnSpark(FileSink):
     name = "file-sink-spark"
     on_spark = True
 
-    def config(self) -> dict[str, str]:
-        return super().config() | writing(self)
-
 
 class JdbcSinkOnSpark(JdbcSink):
     name = "jdbc-sink-spark"
     on_spark = True
-
-    def config(self) -> dict[str, str]:
-        return super().config() | writing(self)
 
 
 class DeltaSinkOnSpark(DeltaSink):
@@ -41,9 +26,6 @@ class DeltaSinkOnSpark(DeltaSink):
 
     name = "delta-sink-spark"
     on_spark = True
-
-    def config(self) -> dict[str, str]:
-        return super().config() | writing(self)
 
 
 class JdbcSourceOnSpark(JdbcSource):
@@ -54,7 +36,7 @@ class JdbcSourceOnSpark(JdbcSource):
     ordered = False
 
     def config(self) -> dict[str, str]:
-        return super().config() | ENGINE | {"tasks.max": "2"}
+        return super().config() | {"tasks.max": "2"}
 
     def before(self, offsets: Any) -> int | None:
         """Beside the table's there are notes of each writer."""
