@@ -337,10 +337,8 @@ class Supervisor:
 
     def close(self) -> None:
         """Kill what is left and end the thread."""
-        for task in list(self._tasks):
-            task.kill()
         self._closing = True
-        self._call(lambda: None)
+        self._call(self._kill_all)  # in the thread: a task that begins now is killed by this or by `_watch`
         self._thread.join(10)
         self._spares.close()
 
@@ -372,6 +370,10 @@ class Supervisor:
                     task.renew(until, self._lease)
             for task in self._tasks:
                 task.kill_if_late(moment)
+
+    def _kill_all(self) -> None:
+        for task in self._tasks:
+            task.kill()
 
     def _watch(self, task: TaskProcess) -> None:
         if self._closing:

@@ -8,6 +8,7 @@ from confluent_kafka.admin import AdminClient
 
 from connect.cli import main
 from connect.kafka.reading.browse import Browser, NoTopicError, Span
+from tests.support.groups import group_ids
 
 from .letters import KEPT
 
@@ -74,8 +75,7 @@ def test_a_part_of_a_topic_is_asked_for(topic, tried):
 
 def test_nothing_is_committed_and_no_group_stays(topic, tried, broker):
     tried("--topic", topic)
-    groups = AdminClient({"bootstrap.servers": broker.bootstrap_servers}).list_consumer_groups().result(30).valid
-    assert not [group.group_id for group in groups if "browse" in group.group_id or "orders" in group.group_id]
+    assert not [group for group in group_ids(broker.bootstrap_servers) if "browse" in group or "orders" in group]
 
 
 def test_a_topic_that_is_not_there_is_said_and_not_made(tried, broker):

@@ -11,6 +11,7 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 
 from connect.kafka.broker.embedded import Broker
+from tests.support.groups import group_ids
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -50,7 +51,7 @@ class Bench:
     def left_behind(self, name: str) -> list[str]:
         admin = AdminClient({"bootstrap.servers": self._broker.bootstrap_servers})
         topics = list(admin.list_topics(timeout=20).topics)
-        groups = [group.group_id for group in admin.list_consumer_groups().result(20).valid]
+        groups = group_ids(self._broker.bootstrap_servers)
         return [each for each in (*topics, *groups) if f"bench-{name}-" in each]
 
 

@@ -14,6 +14,7 @@ from confluent_kafka.admin import AdminClient
 
 from connect.kafka.broker.embedded import Broker
 from rest.security.passwords import PasswordHash
+from tests.support.groups import group_ids
 from tests.support.rest import ask
 
 from .conftest import Worker, Workers
@@ -69,18 +70,13 @@ def values(answer: Any) -> list[tuple[str, Any]]:
     return [(one["record"]["verdict"], one["record"].get("after", {}).get("value")) for one in answer["records"]]
 
 
-def groups(broker: Broker) -> set[str]:
-    found = AdminClient({"bootstrap.servers": broker.bootstrap_servers}).list_consumer_groups().result(30).valid
-    return {group.group_id for group in found}
-
-
 @pytest.mark.quick
 def test_a_sink_is_tried_on_the_records_of_its_topic_and_leaves_no_trace(
     workers: Workers, broker: Broker, lines: str
 ) -> None:
     worker = workers.start()
     config = {"name": "archive", "topics": lines, **JSON, **STEPS}  # the file is still missing
-    before = groups(broker)
+    before = group_ids(broker.bootstrap_servers)
     answer = tried(worker, config, limit=20)
     assert answer["untapped"] == []
     by_key = {one["record"]["before"]["key"]["text"]: one["record"] for one in answer["records"]}
@@ -97,7 +93,7 @@ def test_a_sink_is_tried_on_the_records_of_its_topic_and_leaves_no_trace(
     latest = tried(worker, config, limit=3, from_end=True)
     assert [one["record"]["before"]["timestamp"] for one in latest["records"]] == [1007, 1008, 1009]
     assert len(tried(worker, config)["records"]) == 5
-    assert groups(broker) == before
+    assert group_ids(broker.bootstrap_servers) == before
     assert worker.get("/connectors") == []
     assert worker.stop() == 0
 

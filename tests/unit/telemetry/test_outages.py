@@ -1,6 +1,7 @@
 """Outages: one line when one begins, a count in growing intervals, one line when it is over."""
 
 import logging
+import threading
 from collections.abc import Callable
 
 import pytest
@@ -38,7 +39,8 @@ def lines(caplog: pytest.LogCaptureFixture) -> Lines:
     caplog.set_level(logging.INFO, logger="connect.outages")
 
     def take() -> list[str]:
-        ours = [record for record in caplog.records if record.name == "connect.outages"]
+        thread = threading.get_ident()  # what other tests left waiting has a thread that speaks of it
+        ours = [record for record in caplog.records if (record.name, record.thread) == ("connect.outages", thread)]
         found = [f"{record.levelname} {record.getMessage()}" for record in ours]
         caplog.clear()
         return found

@@ -314,9 +314,10 @@ def test_a_poll_that_does_not_look_whether_it_is_to_stop_is_found() -> None:
 
 
 def test_too_few_records_in_time_say_how_many_came() -> None:
-    run = SourceRun(Numbers, {"topic": "n", "limit": "2"}, timeout=0.05)
-    with run, pytest.raises(AssertionError, match="3 records were wanted, 2 came"):
-        run.poll_until(3)
+    with SourceRun(Numbers, {"topic": "n", "limit": "2"}, timeout=0.05) as run:
+        run.poll_all()
+        with pytest.raises(AssertionError, match="3 records were wanted, 2 came"):
+            run.poll_until(3)
 
 
 def test_a_connector_asks_for_its_tasks_anew() -> None:

@@ -155,6 +155,25 @@ def test_a_task_that_has_just_begun_ends_with_its_supervisor(tmp_path):
     assert not psutil.pid_exists(run.tasks[0].pid)
 
 
+@pytest.mark.promise("P3")
+def test_a_task_that_begins_while_others_are_killed_ends_with_them(run, monkeypatch):
+    first = run.start("idle")
+    run.await_polls(first)
+    second = run.supervisor.start_task(first.spec, run.listener)
+    run.tasks.append(second)
+    kill = first.kill
+
+    def kill_late() -> None:
+        run.supervisor.watch(second)
+        if threading.current_thread().name != "supervisor":
+            until(lambda: second in run.supervisor._tasks)
+        kill()
+
+    monkeypatch.setattr(first, "kill", kill_late)
+    run.supervisor.close()
+    assert not psutil.pid_exists(second.pid)
+
+
 def test_whoever_waits_for_the_end_finds_that_the_listener_knows(run):
     task = run.start("idle")
     run.supervisor.stop_task(task, graceful=WITHIN_S)
