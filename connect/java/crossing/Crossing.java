@@ -43,28 +43,22 @@ import org.apache.kafka.connect.transforms.predicates.Predicate;
 
 /**
  * Java's plug-ins in a chain of Python: a batch crosses as one block of bytes, each way. The other end, and what the
- * bytes are, is crossing/codec.py.
+ * bytes are, is crossing/block.py and, for values without an Arrow form, crossing/packed.py.
  *
  * Janino compiles this file on first use (https://janino-compiler.github.io/janino/), so that nobody needs a JDK. It
  * knows no lambda and erases generics, hence the casts.
  */
 public final class Crossing {
     static final int TYPED = 0;
-    static final int TAGGED = 1;
+    static final int PACKED = 1;
     static final int FIELDS = 2;
     static final int CONSTANT = 3;
 
-    static final int NULL = 0;
-    static final int TRUE = 1;
-    static final int FALSE = 2;
-    static final int WHOLE = 3;
-    static final int REAL = 4;
-    static final int TEXT = 5;
-    static final int BYTES = 6;
-    static final int LIST = 7;
-    static final int MAP = 8;
-    static final int DECIMAL = 9;
-    static final int MOMENT = 10;
+    /** The extensions of MessagePack. */
+    static final int DECIMAL = 1;
+    static final int TIMESTAMP = 2;
+    static final int DATE = 3;
+    static final int TIME = 4;
 
     static final int MOST_DIGITS = 38;
     static final BigInteger TOO_LARGE = BigInteger.TEN.pow(MOST_DIGITS);
@@ -426,13 +420,18 @@ public final class Crossing {
         ConnectHeaders[] headers(int rows) {
             ConnectHeaders[] headers = new ConnectHeaders[rows];
             boolean some = buffer.getInt() != 0;
+            Unpacker packed = some ? packed() : null;
+            if (some) {
+                packed.size();
+            }
             for (int row = 0; row < rows; row++) {
                 ConnectHeaders made = new ConnectHeaders();
-                for (int left = some ? buffer.getInt() : 0; left > 0; left--) {
-                    String key = text();
-                    int index = buffer.getInt();
+                for (int left = some ? packed.size() : 0; left > 0; left--) {
+                    packed.size();
+                    String key = (String) packed.value(null);
+                    int index = ((Long) packed.value(null)).intValue();
                     Schema schema = index < 0 ? null : schemas[index];
-                    made.add(key, new SchemaAndValue(schema, tagged(schema)));
+                    made.add(key, new SchemaAndValue(schema, packed.value(schema)));
                 }
                 headers[row] = made;
             }
@@ -444,11 +443,14 @@ public final class Crossing {
                 return null;
             }
             RecordHeaders[] headers = new RecordHeaders[rows];
+            Unpacker packed = packed();
+            packed.size();
             for (int row = 0; row < rows; row++) {
                 headers[row] = new RecordHeaders();
-                for (int left = buffer.getInt(); left > 0; left--) {
-                    String key = text();
-                    headers[row].add(key, (byte[]) tagged(null));
+                for (int left = packed.size(); left > 0; left--) {
+                    packed.size();
+                    String key = (String) packed.value(null);
+                    headers[row].add(key, (byte[]) packed.value(null));
                 }
             }
             return headers;
@@ -458,13 +460,14 @@ public final class Crossing {
             int form = buffer.getInt();
             if (form == CONSTANT) {
                 Object[] same = new Object[rows];
-                Arrays.fill(same, tagged(schema));
+                Arrays.fill(same, packed().value(schema));
                 return same;
             }
-            if (form == TAGGED) {
-                Object[] values = new Object[rows];
+            if (form == PACKED) {
+                Unpacker packed = packed();
+                Object[] values = new Object[packed.size()];
                 for (int row = 0; row < rows; row++) {
-                    values[row] = tagged(schema);
+                    values[row] = packed.value(schema);
                 }
                 return values;
             }
@@ -589,91 +592,10 @@ public final class Crossing {
             }
         }
 
-        Object tagged(Schema schema) {
-            int tag = buffer.get();
-            switch (tag) {
-                case NULL:
-                    return null;
-                case TRUE:
-                    return Boolean.TRUE;
-                case FALSE:
-                    return Boolean.FALSE;
-                case WHOLE:
-                    return whole(schema, buffer.getLong());
-                case REAL: {
-                    double number = buffer.getDouble();
-                    boolean single = schema != null && schema.type() == Schema.Type.FLOAT32;
-                    return single ? (Object) Float.valueOf((float) number) : (Object) Double.valueOf(number);
-                }
-                case TEXT:
-                    return text();
-                case BYTES: {
-                    byte[] data = new byte[buffer.getInt()];
-                    buffer.get(data);
-                    return data;
-                }
-                case LIST: {
-                    int size = buffer.getInt();
-                    Schema of = schema == null ? null : schema.valueSchema();
-                    List list = new ArrayList(size);
-                    for (int each = 0; each < size; each++) {
-                        list.add(tagged(of));
-                    }
-                    return list;
-                }
-                case MAP:
-                    return map(schema, buffer.getInt());
-                case DECIMAL: {
-                    int scale = buffer.getInt();
-                    byte[] number = new byte[buffer.getInt()];
-                    buffer.get(number);
-                    return new BigDecimal(new BigInteger(number), scale);
-                }
-                case MOMENT:
-                    return new Date(buffer.getLong());
-                default:
-                    throw new DataException("There is no value of tag " + tag + ".");
-            }
-        }
-
-        Object map(Schema schema, int size) {
-            if (schema != null && schema.type() == Schema.Type.STRUCT) {
-                Struct struct = new Struct(schema);
-                for (int each = 0; each < size; each++) {
-                    buffer.get();  // the tag of a text
-                    Field field = schema.field(text());
-                    struct.put(field, tagged(field.schema()));
-                }
-                return struct;
-            }
-            Schema ofKeys = schema == null ? null : schema.keySchema();
-            Schema ofValues = schema == null ? null : schema.valueSchema();
-            Map map = new LinkedHashMap(size * 2);
-            for (int each = 0; each < size; each++) {
-                Object key = tagged(ofKeys);
-                map.put(key, tagged(ofValues));
-            }
-            return map;
-        }
-
-        static Object whole(Schema schema, long number) {
-            if (schema == null) {
-                return Long.valueOf(number);
-            }
-            switch (schema.type()) {
-                case INT8:
-                    return Byte.valueOf((byte) number);
-                case INT16:
-                    return Short.valueOf((short) number);
-                case INT32:
-                    return Integer.valueOf((int) number);
-                case FLOAT32:
-                    return Float.valueOf((float) number);
-                case FLOAT64:
-                    return Double.valueOf((double) number);
-                default:
-                    return Long.valueOf(number);
-            }
+        Unpacker packed() {
+            byte[] data = new byte[buffer.getInt()];
+            buffer.get(data);
+            return new Unpacker(data);
         }
 
         String text() {
@@ -704,6 +626,199 @@ public final class Crossing {
 
         static boolean isValid(byte[] bits, int row) {
             return bits == null || (bits[row >> 3] >> (row & 7) & 1) != 0;
+        }
+    }
+
+    /** Reads values in MessagePack. */
+    static final class Unpacker {
+        final byte[] data;
+        final ByteBuffer buffer;
+        final String[] names = new String[256];
+
+        Unpacker(byte[] data) {
+            this.data = data;
+            this.buffer = ByteBuffer.wrap(data);
+        }
+
+        /** The size of the list that begins here. */
+        int size() {
+            int head = buffer.get() & 0xff;
+            return head < 0xa0 ? head & 0x0f : head == 0xdc ? buffer.getShort() & 0xffff : buffer.getInt();
+        }
+
+        Object value(Schema schema) {
+            int head = buffer.get();
+            if (head >= -0x20) {
+                return whole(schema, head);
+            }
+            head &= 0xff;
+            if (head < 0x90) {
+                return map(schema, head & 0x0f);
+            }
+            if (head < 0xa0) {
+                return list(schema, head & 0x0f);
+            }
+            if (head < 0xc0) {
+                return text(head & 0x1f);
+            }
+            switch (head) {
+                case 0xc0:
+                    return null;
+                case 0xc2:
+                    return Boolean.FALSE;
+                case 0xc3:
+                    return Boolean.TRUE;
+                case 0xc4:
+                    return bytes(buffer.get() & 0xff);
+                case 0xc5:
+                    return bytes(buffer.getShort() & 0xffff);
+                case 0xc6:
+                    return bytes(buffer.getInt());
+                case 0xc7:
+                    return extension(buffer.get() & 0xff);
+                case 0xc8:
+                    return extension(buffer.getShort() & 0xffff);
+                case 0xc9:
+                    return extension(buffer.getInt());
+                case 0xcb: {
+                    double number = buffer.getDouble();
+                    boolean single = schema != null && schema.type() == Schema.Type.FLOAT32;
+                    return single ? (Object) Float.valueOf((float) number) : (Object) Double.valueOf(number);
+                }
+                case 0xcc:
+                    return whole(schema, buffer.get() & 0xff);
+                case 0xcd:
+                    return whole(schema, buffer.getShort() & 0xffff);
+                case 0xce:
+                    return whole(schema, buffer.getInt() & 0xffffffffL);
+                case 0xcf:
+                    return unsigned(schema, buffer.getLong());
+                case 0xd0:
+                    return whole(schema, buffer.get());
+                case 0xd1:
+                    return whole(schema, buffer.getShort());
+                case 0xd2:
+                    return whole(schema, buffer.getInt());
+                case 0xd3:
+                    return whole(schema, buffer.getLong());
+                case 0xd6:
+                    return extension(4);
+                case 0xd7:
+                    return extension(8);
+                case 0xd8:
+                    return extension(16);
+                case 0xd9:
+                    return text(buffer.get() & 0xff);
+                case 0xda:
+                    return text(buffer.getShort() & 0xffff);
+                case 0xdb:
+                    return text(buffer.getInt());
+                case 0xdc:
+                    return list(schema, buffer.getShort() & 0xffff);
+                case 0xdd:
+                    return list(schema, buffer.getInt());
+                case 0xde:
+                    return map(schema, buffer.getShort() & 0xffff);
+                case 0xdf:
+                    return map(schema, buffer.getInt());
+                default:
+                    throw new DataException("MessagePack has no " + head + " here.");
+            }
+        }
+
+        String text(int length) {
+            int start = buffer.position();
+            buffer.position(start + length);
+            return new String(data, start, length, StandardCharsets.UTF_8);
+        }
+
+        byte[] bytes(int length) {
+            byte[] found = new byte[length];
+            buffer.get(found);
+            return found;
+        }
+
+        Object extension(int length) {
+            if (buffer.get() == DECIMAL) {
+                int scale = buffer.getInt();
+                return new BigDecimal(new BigInteger(bytes(length - 4)), scale);
+            }
+            return new Date(buffer.getLong());
+        }
+
+        List list(Schema schema, int size) {
+            Schema of = schema == null ? null : schema.valueSchema();
+            List list = new ArrayList(size);
+            for (int each = 0; each < size; each++) {
+                list.add(value(of));
+            }
+            return list;
+        }
+
+        Object map(Schema schema, int size) {
+            if (schema != null && schema.type() == Schema.Type.STRUCT) {
+                Struct struct = new Struct(schema);
+                for (int each = 0; each < size; each++) {
+                    Field field = schema.field((String) name());
+                    struct.put(field, value(field.schema()));
+                }
+                return struct;
+            }
+            Schema ofKeys = schema == null ? null : schema.keySchema();
+            Schema ofValues = schema == null ? null : schema.valueSchema();
+            Map map = new LinkedHashMap(size * 2);
+            for (int each = 0; each < size; each++) {
+                Object key = schema == null ? name() : value(ofKeys);
+                map.put(key, value(ofValues));
+            }
+            return map;
+        }
+
+        /** A key. The same few are the names of all records. */
+        Object name() {
+            int start = buffer.position() + 1;
+            int length = (data[start - 1] & 0xff) - 0xa0;
+            if (length <= 0 || length > 31) {
+                return value(null);
+            }
+            int slot = length * 7 + data[start] * 31 + data[start + length - 1] & names.length - 1;
+            String known = names[slot];
+            boolean same = known != null && known.length() == length;
+            for (int each = 0; same && each < length; each++) {
+                same = known.charAt(each) == data[start + each];
+            }
+            if (same) {
+                buffer.position(start + length);
+                return known;
+            }
+            return names[slot] = (String) value(null);
+        }
+
+        static Object unsigned(Schema schema, long number) {
+            if (number < 0) {
+                throw new DataException(Long.toUnsignedString(number) + " has more than 64 bits.");
+            }
+            return whole(schema, number);
+        }
+
+        static Object whole(Schema schema, long number) {
+            if (schema == null) {
+                return Long.valueOf(number);
+            }
+            switch (schema.type()) {
+                case INT8:
+                    return Byte.valueOf((byte) number);
+                case INT16:
+                    return Short.valueOf((short) number);
+                case INT32:
+                    return Integer.valueOf((int) number);
+                case FLOAT32:
+                    return Float.valueOf((float) number);
+                case FLOAT64:
+                    return Double.valueOf((double) number);
+                default:
+                    return Long.valueOf(number);
+            }
         }
     }
 
@@ -794,8 +909,8 @@ public final class Crossing {
                 some |= !records[row].headers().isEmpty();
             }
             integer(some ? 1 : 0);
-            for (int row = 0; some && row < rows; row++) {
-                headers(records[row].headers());
+            if (some) {
+                headers(records, rows);
             }
             return done(rows);
         }
@@ -808,7 +923,9 @@ public final class Crossing {
             }
             if (constant) {
                 integer(CONSTANT);
-                tagged(values[0]);
+                int start = begin();
+                pack(schema, values[0]);
+                end(start);
             } else {
                 column(schema, values, rows);
             }
@@ -874,8 +991,8 @@ public final class Crossing {
                 values(ofRow, column, rows);
             }
             integer(headers ? 1 : 0);
-            for (int row = 0; headers && row < rows; row++) {
-                headers(after[row].headers());
+            if (headers) {
+                headers(after, rows);
             }
         }
 
@@ -883,26 +1000,40 @@ public final class Crossing {
             return one == other || one != null && one.equals(other);
         }
 
-        void headers(Headers headers) {
-            integer(headers.size());
-            for (Iterator each = headers.iterator(); each.hasNext();) {
-                Header header = (Header) each.next();
-                text(header.key());
-                integer(index(header.schema()));
-                tagged(header.value());
+        void headers(ConnectRecord[] records, int rows) {
+            int start = begin();
+            head(rows, 0x90, 0xdc);
+            for (int row = 0; row < rows; row++) {
+                Headers headers = records[row].headers();
+                head(headers.size(), 0x90, 0xdc);
+                for (Iterator each = headers.iterator(); each.hasNext();) {
+                    Header header = (Header) each.next();
+                    head(3, 0x90, 0xdc);
+                    pack(null, header.key());
+                    whole(index(header.schema()));
+                    pack(header.schema(), header.value());
+                }
             }
+            end(start);
         }
 
         void rawHeaders(RecordHeaders[] headers, int rows) {
             integer(headers == null ? 0 : 1);
-            for (int row = 0; headers != null && row < rows; row++) {
+            if (headers == null) {
+                return;
+            }
+            int start = begin();
+            head(rows, 0x90, 0xdc);
+            for (int row = 0; row < rows; row++) {
                 org.apache.kafka.common.header.Header[] pairs = headers[row].toArray();
-                integer(pairs.length);
+                head(pairs.length, 0x90, 0xdc);
                 for (int each = 0; each < pairs.length; each++) {
-                    text(pairs[each].key());
-                    tagged(pairs[each].value());
+                    head(2, 0x90, 0xdc);
+                    pack(null, pairs[each].key());
+                    pack(null, pairs[each].value());
                 }
             }
+            end(start);
         }
 
         /** Values by groups of one schema; nulls are a group of their own. */
@@ -980,10 +1111,13 @@ public final class Crossing {
                 integer(TYPED);
                 typed(schema, values, rows);
             } else {
-                integer(TAGGED);
+                integer(PACKED);
+                int start = begin();
+                head(rows, 0x90, 0xdc);
                 for (int row = 0; row < rows; row++) {
-                    tagged(values[row]);
+                    pack(schema, values[row]);
                 }
+                end(start);
             }
         }
 
@@ -1184,58 +1318,109 @@ public final class Crossing {
             }
         }
 
-        void tagged(Object value) {
+        /** Begins values in MessagePack, which is big endian, with room for their length. */
+        int begin() {
+            integer(0);
+            buffer.order(ByteOrder.BIG_ENDIAN);
+            return buffer.position();
+        }
+
+        void end(int start) {
+            buffer.order(ByteOrder.LITTLE_ENDIAN);
+            buffer.putInt(start - 4, buffer.position() - start);
+        }
+
+        void pack(Schema schema, Object value) {
             room(16);
             if (value == null) {
-                buffer.put((byte) NULL);
+                buffer.put((byte) 0xc0);
             } else if (value instanceof String) {
-                buffer.put((byte) TEXT);
-                text((String) value);
+                string((String) value);
             } else if (value instanceof Boolean) {
-                buffer.put((byte) (((Boolean) value).booleanValue() ? TRUE : FALSE));
+                buffer.put((byte) (((Boolean) value).booleanValue() ? 0xc3 : 0xc2));
             } else if (value instanceof Long || value instanceof Integer || value instanceof Short
                     || value instanceof Byte) {
-                buffer.put((byte) WHOLE).putLong(((Number) value).longValue());
+                whole(((Number) value).longValue());
             } else if (value instanceof Double || value instanceof Float) {
-                buffer.put((byte) REAL).putDouble(((Number) value).doubleValue());
+                buffer.put((byte) 0xcb).putDouble(((Number) value).doubleValue());
             } else if (value instanceof byte[] || value instanceof ByteBuffer) {
                 byte[] data = raw(value);
-                buffer.put((byte) BYTES).putInt(data.length);
+                buffer.put((byte) 0xc6).putInt(data.length);
                 room(data.length);
                 buffer.put(data);
             } else if (value instanceof Collection) {
                 Collection items = (Collection) value;
-                buffer.put((byte) LIST).putInt(items.size());
+                Schema of = schema == null ? null : schema.valueSchema();
+                head(items.size(), 0x90, 0xdc);
                 for (Object item : items) {
-                    tagged(item);
+                    pack(of, item);
                 }
             } else if (value instanceof Map) {
                 Map map = (Map) value;
-                buffer.put((byte) MAP).putInt(map.size());
+                Schema ofKeys = schema == null ? null : schema.keySchema();
+                Schema ofValues = schema == null ? null : schema.valueSchema();
+                head(map.size(), 0x80, 0xde);
                 for (Object each : map.entrySet()) {
-                    tagged(((Map.Entry) each).getKey());
-                    tagged(((Map.Entry) each).getValue());
+                    pack(ofKeys, ((Map.Entry) each).getKey());
+                    pack(ofValues, ((Map.Entry) each).getValue());
                 }
             } else if (value instanceof Struct) {
                 Struct struct = (Struct) value;
                 List fields = struct.schema().fields();
-                buffer.put((byte) MAP).putInt(fields.size());
+                head(fields.size(), 0x80, 0xde);
                 for (Object each : fields) {
-                    String name = ((Field) each).name();
-                    tagged(name);
-                    tagged(struct.getWithoutDefault(name));
+                    Field field = (Field) each;
+                    pack(null, field.name());
+                    pack(field.schema(), struct.getWithoutDefault(field.name()));
                 }
             } else if (value instanceof BigDecimal) {
                 BigDecimal number = (BigDecimal) value;
                 byte[] digits = number.unscaledValue().toByteArray();
-                buffer.put((byte) DECIMAL).putInt(number.scale()).putInt(digits.length);
+                buffer.put((byte) 0xc9).putInt(4 + digits.length).put((byte) DECIMAL).putInt(number.scale());
                 room(digits.length);
                 buffer.put(digits);
             } else if (value instanceof Date) {
-                buffer.put((byte) MOMENT).putLong(((Date) value).getTime());
+                String name = schema == null ? null : schema.name();
+                boolean date = "org.apache.kafka.connect.data.Date".equals(name);
+                boolean time = "org.apache.kafka.connect.data.Time".equals(name);
+                int kind = date ? DATE : time ? TIME : TIMESTAMP;
+                buffer.put((byte) 0xd7).put((byte) kind).putLong(((Date) value).getTime());
             } else {
                 throw new DataException("A " + value.getClass().getName() + " is no value of Kafka Connect's.");
             }
+        }
+
+        /** The size of a list or a map. */
+        void head(int size, int small, int middle) {
+            room(16);
+            if (size < 16) {
+                buffer.put((byte) (small | size));
+            } else if (size < 1 << 16) {
+                buffer.put((byte) middle).putShort((short) size);
+            } else {
+                buffer.put((byte) (middle + 1)).putInt(size);
+            }
+        }
+
+        void whole(long number) {
+            if (number >= -0x20 && number < 0x80) {
+                buffer.put((byte) number);
+            } else if (number == (int) number) {
+                buffer.put((byte) 0xd2).putInt((int) number);
+            } else {
+                buffer.put((byte) 0xd3).putLong(number);
+            }
+        }
+
+        void string(String text) {
+            byte[] data = text.getBytes(StandardCharsets.UTF_8);
+            room(5 + data.length);
+            if (data.length < 32) {
+                buffer.put((byte) (0xa0 | data.length));
+            } else {
+                buffer.put((byte) 0xdb).putInt(data.length);
+            }
+            buffer.put(data);
         }
 
         static byte[] raw(Object value) {
@@ -1275,6 +1460,7 @@ public final class Crossing {
             if (buffer.remaining() < size) {
                 ByteBuffer larger = allocate(Math.max(buffer.capacity() * 2, buffer.position() + size));
                 larger.put(buffer.array(), 0, buffer.position());
+                larger.order(buffer.order());
                 buffer = larger;
             }
         }

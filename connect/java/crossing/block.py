@@ -6,44 +6,35 @@ of eight bytes on, its columns. Texts and bytes have their length in front. A co
 | form | what follows |
 |---|---|
 | typed | a flag and, if it is 1, the validity bitmap; then the buffers of the Arrow type of its schema, each from a multiple of eight bytes on; children of structs and lists are columns |
-| tagged | a value for each row: a byte that says its type, and the value. For what has no Arrow form: maps, values without a schema |
+| packed | the length of what follows, and the values of all rows in MessagePack (`packed`). For what has no Arrow form: maps, values without a schema |
 | fields | of structs, none of them null: a column for each field |
-| constant | one tagged value, for all rows |
+| constant | the length of what follows, and one value for all rows in MessagePack |
 
 Values with different schemas are written in groups; nulls are a group of their own, without a column.
 """  # noqa: E501  rows of a table
 
 from __future__ import annotations
 
-import datetime as dt
 import struct
 from collections.abc import Iterable, Mapping, Sequence
-from decimal import Decimal
 from functools import partial
 from operator import is_, itemgetter
 from typing import Any, Final
 
 import pyarrow as pa
 
-from connect.data import logical
 from connect.data.arrow import arrow_type
 from connect.data.column import Column, Constant, NoArrowForm, Plain
 from connect.data.field_column import FieldColumn
 from connect.data.headers import NO_HEADERS, Header, Headers
 from connect.data.schema import Schema, Type
 from connect.data.struct_columns import StructColumns
-from connect.data.times import EPOCH
 from connect.data.values import GroupedValues, Values
-from connect.errors import DataError
+from connect.java.crossing.packed import pack, unpack
 from connect.java.crossing.schemas import schema_of, text_of
 
-TYPED, TAGGED, FIELDS, CONSTANT = range(4)
-_NULL, _TRUE, _FALSE, _WHOLE, _REAL, _TEXT, _BYTES, _LIST, _MAP, _DECIMAL, _MOMENT = range(11)
-_NUMBERS: Final = frozenset({_WHOLE, _REAL})
-_BOOLEANS: Final = frozenset({_TRUE, _FALSE})
-_INT, _LONG, _DOUBLE = struct.Struct("<i"), struct.Struct("<q"), struct.Struct("<d")
-_DECIMAL_HEAD: Final = struct.Struct("<ii")
-_MS: Final = dt.timedelta(milliseconds=1)
+TYPED, PACKED, FIELDS, CONSTANT = range(4)
+_INT, _LONG = struct.Struct("<i"), struct.Struct("<q")
 _IS_NULL: Final = partial(is_, None)
 _PADDING: Final = bytes(8)
 _BITS: Final = 8
@@ -78,7 +69,7 @@ class Writer:
     def same(self, value: Any) -> None:
         """A column with one value for all rows."""
         self.integer(CONSTANT)
-        self._put(tagged(value))
+        self._packed(value)
 
     def plain(self, schema: Schema, column: Column[Any]) -> None:
         """A column of values of one schema."""
@@ -107,12 +98,7 @@ class Writer:
             self.integer(0)
             return
         self.integer(1)
-        for row in headers:
-            self.integer(len(row))
-            for header in row:
-                self.text(header.key.encode())
-                self.integer(self._index(header.schema))
-                self._put(tagged(header.value))
+        self._packed([[(each.key, self._index(each.schema), each.value) for each in row] for row in headers])
 
     def raw_headers(self, headers: Column[Any]) -> None:
         """Headers as they lie in Kafka, of each row."""
@@ -120,15 +106,10 @@ class Writer:
             self.integer(0)
             return
         self.integer(1)
-        for row in headers:
-            pairs = row or ()
-            self.integer(len(pairs))
-            for key, data in pairs:
-                self.text(key.encode())
-                self._put(tagged(data))
+        self._packed([row or () for row in headers])
 
     def field(self, column: FieldColumn) -> None:
-        """The values of a field: typed where they have an Arrow form, tagged otherwise."""
+        """The values of a field: typed where they have an Arrow form, packed otherwise."""
         array = None
         if arrow_type(column.schema) is not None:
             try:
@@ -136,8 +117,8 @@ class Writer:
             except NoArrowForm:  # a value that Arrow has no room for, or that does not fit
                 array = None
         if array is None:
-            self.integer(TAGGED)
-            self._put(b"".join(map(tagged, column.items)))
+            self.integer(PACKED)
+            self._packed(column.items)
         else:
             self._typed(column.schema, array)
 
@@ -149,8 +130,8 @@ class Writer:
             items = values.to_list()
             self._fields([FieldColumn(field.schema, _of_field(items, field.name)) for field in schema.fields])
         elif schema is None:
-            self.integer(TAGGED)
-            self._put(b"".join(map(tagged, values.to_list())))
+            self.integer(PACKED)
+            self._packed(values.to_list())
         else:
             self.field(FieldColumn(schema, values.to_list()))
 
@@ -188,6 +169,7 @@ class Writer:
             else:
                 self._align()
                 self.integer(0)
+                self._align()
         elif schema.type is Type.BOOLEAN:
             self._buffer(buffers[1], (len(array) + 7) // _BITS)
         else:
@@ -198,6 +180,11 @@ class Writer:
         if size:
             assert buffer is not None
             self._put(memoryview(buffer)[start : start + size])
+
+    def _packed(self, value: Any) -> None:
+        packed = pack(value)
+        self.integer(len(packed))
+        self._put(packed)
 
     def _index(self, schema: Schema | None) -> int:
         return -1 if schema is None else self._schemas.setdefault(schema, len(self._schemas))
@@ -269,13 +256,13 @@ class Reader:
 
     def plain(self, schema: Schema | None) -> Column[Any]:
         """A column of values of one schema, or of values without one."""
-        if self._form() == CONSTANT:
-            self.integer()
-            return Constant(self.tagged(schema), self.rows)
-        if schema is None:
-            self.integer()
-            return Plain([self.tagged(None) for _ in range(self.rows)])
-        return Plain(self.field(schema, self.rows).items)
+        form = self.integer()
+        if form == CONSTANT:
+            return Constant(self._packed(), self.rows)
+        if form == PACKED:
+            return Plain(self._packed())
+        assert schema is not None
+        return Plain(FieldColumn(schema, array=self._typed(schema, self.rows)).items)
 
     def values(self) -> Values:
         """Keys or values."""
@@ -287,68 +274,20 @@ class Reader:
 
     def headers(self) -> Column[Headers]:
         """Converted headers, of each row."""
-        return Plain([self._headers() for _ in range(self.rows)])
+        return Plain([self._headers(row) for row in self._packed()])
 
     def raw_headers(self) -> Column[Any] | None:
         """Headers as they lie in Kafka, None where none has changed."""
         if not self.integer():
             return None
-        rows = []
-        for _ in range(self.rows):
-            pairs = [(self._bytes().decode(), self.tagged(None)) for _ in range(self.integer())]
-            rows.append(pairs or None)
-        return Plain(rows)
+        return Plain([[(key, data) for key, data in row] or None for row in self._packed()])
 
     def field(self, schema: Schema, rows: int) -> FieldColumn:
         """The values of a field."""
         form = self.integer()
-        if form == TAGGED:
-            return FieldColumn(schema, [self.tagged(schema) for _ in range(rows)])
+        if form == PACKED:
+            return FieldColumn(schema, self._packed())
         return FieldColumn(schema, array=self._typed(schema, rows))
-
-    def tagged(self, schema: Schema | None) -> Any:
-        """One value with its tag."""
-        block, at = self._block, self._at
-        tag = block[at]
-        self._at = at + 1
-        if tag == _TEXT:
-            return self._bytes().decode(errors="replace")
-        if tag in _NUMBERS:
-            self._at += 8
-            return (_LONG if tag == _WHOLE else _DOUBLE).unpack_from(block, at + 1)[0]
-        if tag == _NULL:
-            return None
-        if tag in _BOOLEANS:
-            return tag == _TRUE
-        if tag == _MAP:
-            return self._map(schema)
-        if tag == _LIST:
-            element = None if schema is None else schema.value_schema
-            return [self.tagged(element) for _ in range(self.integer())]
-        if tag == _BYTES:
-            return self._bytes()
-        if tag == _DECIMAL:
-            scale = self.integer()
-            unscaled = int.from_bytes(self._bytes(), "big", signed=True)
-            return Decimal(f"{unscaled}E{-scale}")
-        self._at += 8
-        return _moment(schema, _LONG.unpack_from(block, at + 1)[0])
-
-    def _form(self) -> int:
-        """The form of the column that follows."""
-        form: int = _INT.unpack_from(self._block, self._at)[0]
-        return form
-
-    def _map(self, schema: Schema | None) -> dict[Any, Any]:
-        count = self.integer()
-        if schema is not None and schema.type is Type.STRUCT:
-            return {self.tagged(None): self.tagged(field.schema) for field in schema.fields}
-        keys, values = (None, None) if schema is None else (schema.key_schema, schema.value_schema)
-        made = {}
-        for _ in range(count):
-            key = self.tagged(keys)
-            made[key] = self.tagged(values)
-        return made
 
     def _group(self, groups: int) -> tuple[Sequence[int], Values]:
         index = self.integer()
@@ -359,7 +298,7 @@ class Reader:
             return rows, Values.nulls(count, schema)
         if schema is None:
             self.integer()
-            return rows, Values([self.tagged(None) for _ in range(count)])
+            return rows, Values(self._packed())
         if schema.type is not Type.STRUCT:
             return rows, Values(self.field(schema, count).items, schema)
         self.integer()
@@ -367,13 +306,9 @@ class Reader:
             return rows, Values([{} for _ in range(count)], schema)
         return rows, StructColumns(schema, [self.field(field.schema, count) for field in schema.fields])
 
-    def _headers(self) -> Headers:
-        made = []
-        for _ in range(self.integer()):
-            key = self._bytes().decode()
-            index = self.integer()
-            schema = None if index < 0 else self._schemas[index]
-            made.append(Header(key, self.tagged(schema), schema))
+    def _headers(self, row: Sequence[tuple[str, int, Any]]) -> Headers:
+        schemas = self._schemas
+        made = [Header(key, value, schemas[index] if index >= 0 else None) for key, index, value in row]
         return Headers(made) if made else NO_HEADERS
 
     def _typed(self, schema: Schema, rows: int) -> pa.Array:
@@ -405,6 +340,11 @@ class Reader:
         self._at += size
         return found
 
+    def _packed(self) -> Any:
+        size = self.integer()
+        self._at += size
+        return unpack(self._block[self._at - size : self._at])
+
     def _bytes(self) -> bytes:
         size = self.integer()
         self._at += size
@@ -412,64 +352,3 @@ class Reader:
 
     def _align(self) -> None:
         self._at = (self._at + 7) & ~7
-
-
-def tagged(value: Any) -> bytes:
-    """A value with a byte that says its type in front.
-
-    Raises:
-        DataError: Kafka Connect has no such value.
-    """
-    if value is None:
-        return b"\x00"
-    if isinstance(value, str):
-        encoded = value.encode(errors="replace")
-        return b"\x05" + _INT.pack(len(encoded)) + encoded
-    if isinstance(value, bool):
-        return b"\x01" if value else b"\x02"
-    if isinstance(value, int):
-        try:
-            return b"\x03" + _LONG.pack(value)
-        except struct.error:
-            raise DataError(f"{value} has more than 64 bits.") from None
-    if isinstance(value, float):
-        return b"\x04" + _DOUBLE.pack(value)
-    if isinstance(value, bytes | bytearray | memoryview):
-        return b"\x06" + _INT.pack(len(value)) + bytes(value)
-    if isinstance(value, Mapping):
-        pairs = b"".join(tagged(key) + tagged(item) for key, item in value.items())
-        return b"\x08" + _INT.pack(len(value)) + pairs
-    if isinstance(value, list | tuple):
-        return b"\x07" + _INT.pack(len(value)) + b"".join(map(tagged, value))
-    if isinstance(value, Decimal):
-        return b"\x09" + _decimal(value)
-    if isinstance(value, dt.datetime | dt.date | dt.time):
-        return b"\x0a" + _LONG.pack(_milliseconds(value))
-    raise DataError(f"A {type(value).__name__} is no value of Kafka Connect's.")
-
-
-def _decimal(value: Decimal) -> bytes:
-    sign, digits, exponent = value.as_tuple()
-    if not isinstance(exponent, int):
-        raise DataError(f"{value} is no decimal of Kafka Connect's.")
-    number = int("".join(map(str, digits)))
-    number = -number if sign else number
-    encoded = number.to_bytes(number.bit_length() // _BITS + 1, "big", signed=True)
-    return _DECIMAL_HEAD.pack(-exponent, len(encoded)) + encoded
-
-
-def _milliseconds(value: dt.datetime | dt.date | dt.time) -> int:
-    """Since 1970, or since midnight."""
-    if isinstance(value, dt.datetime):
-        return ((value if value.tzinfo else value.replace(tzinfo=dt.UTC)) - EPOCH) // _MS
-    if isinstance(value, dt.time):
-        return int(logical.encode(logical.TIME, value))
-    return int(logical.encode(logical.DATE, value)) * 86_400_000
-
-
-def _moment(schema: Schema | None, milliseconds: int) -> Any:
-    if schema is not None and schema.name == logical.DATE_NAME:
-        return logical.decode(logical.DATE, milliseconds // 86_400_000)
-    if schema is not None and schema.name == logical.TIME_NAME:
-        return logical.decode(logical.TIME, milliseconds)
-    return logical.decode(logical.TIMESTAMP, milliseconds)

@@ -1,8 +1,8 @@
 """Batches of drawn schemas and values cross into a JVM and back: `python -m tests.integration.java.round_trips`.
 
-Three ways, for each seed: Java's own JsonConverter in our chain writes the bytes that ours writes, and reads them as
-ours does; and Java's InsertField returns each record as it was, with one field more. Prints what differs, and exits
-with 1.
+Four ways, for each seed: Java's own JsonConverter in our chain writes the bytes that ours writes, and reads them as
+ours does; Java's InsertField returns each record as it was, with one field more; and a number that is too large is
+refused. Prints what differs, and exits with 1.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from connect.data.column import column
 from connect.data.headers import Header, Headers
 from connect.data.record import SinkRecord, SourceRecord
 from connect.data.schema import INT32, STRING, Schema, Type
+from connect.errors import DataError
 from connect.java.plugins import stand_in
 
 _PLAIN = [
@@ -114,6 +115,9 @@ def _records(chance: random.Random, *, sink: bool) -> list[Any]:
         if chance.random() < 0.1:
             schema, value = chance.choice([(None, None), (schema and schema.as_optional(), None)])
         headers = Headers([Header("h", chance.randrange(9), INT32)] if chance.random() < 0.3 else [])
+        if chance.random() < 0.1:
+            kind = drawn_schema(chance, 1)
+            headers = Headers([*headers, Header("Überschrift", drawn_value(chance, kind), kind), Header("n", None)])
         common: dict[str, Any] = {
             "topic": chance.choice(["one", "two"]), "partition": chance.randrange(2), "key": f"k{number}",
             "key_schema": STRING, "value": value, "value_schema": schema, "headers": headers,
@@ -151,6 +155,21 @@ def _insert(chance: random.Random) -> None:
             _same({field.name: field.schema for field in before.value_schema.fields}, fields, before)
 
 
+def _refuse(chance: random.Random) -> None:
+    """A whole number that no long of Java's has."""
+    number = chance.choice([1 << 63, (1 << 64) - 1, 1 << 64, -(1 << 63) - 1])
+    made = stand_in("transformation", "org.apache.kafka.connect.transforms.InsertField$Value", None)()
+    made.configure(made.settings.parse({"static.field": "added", "static.value": "it"}))
+    try:
+        made.apply_batch(SinkBatch.of([SinkRecord(topic="t", partition=0, offset=0, value={"a": [number]})]))
+    except DataError as error:
+        said = str(error)
+    else:
+        said = "it has crossed"
+    made.close()
+    assert f"{number} has more than 64 bits." in said, said
+
+
 def _convert(chance: random.Random) -> None:
     records = _records(chance, sink=True)
     batch = SinkBatch.of(records)
@@ -184,7 +203,7 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=1, help="the first of them")
     asked = parser.parse_args()
     for seed in range(asked.first, asked.first + asked.seeds):
-        for way in (_insert, _convert):
+        for way in (_insert, _refuse, _convert):
             try:
                 way(random.Random(seed))
             except Exception as error:

@@ -1,0 +1,112 @@
+"""Values without an Arrow form, as they cross into the JVM and back: MessagePack, with extensions for what it lacks.
+
+| extension | what is in it, big endian |
+|---|---|
+| 1, a decimal | its scale, in 32 bits; its unscaled number, as BigInteger.toByteArray gives it |
+| 2, a timestamp; 3, a date; 4, a time of day | milliseconds, in 64 bits: since 1970, or since midnight |
+
+See https://github.com/msgpack/msgpack/blob/master/spec.md.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import struct
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from typing import Any, Final
+
+import ormsgpack
+
+from connect.data import logical
+from connect.data.times import EPOCH
+from connect.errors import DataError
+
+_DECIMAL, _TIMESTAMP, _DATE, _TIME = range(1, 5)
+_SCALE, _LONG = struct.Struct(">i"), struct.Struct(">q")
+_DAY_MS: Final = 86_400_000
+_MS: Final = dt.timedelta(milliseconds=1)
+_LARGEST: Final = 1 << 63
+_OPTIONS: Final = (
+    ormsgpack.OPT_NON_STR_KEYS
+    | ormsgpack.OPT_PASSTHROUGH_BIG_INT
+    | ormsgpack.OPT_PASSTHROUGH_DATACLASS
+    | ormsgpack.OPT_PASSTHROUGH_DATETIME
+    | ormsgpack.OPT_PASSTHROUGH_ENUM
+    | ormsgpack.OPT_PASSTHROUGH_UUID
+    | ormsgpack.OPT_REPLACE_SURROGATES
+)
+
+
+def pack(value: Any) -> bytes:
+    """A value, or a list of values, in bytes. Half a surrogate pair becomes a question mark, as in Java.
+
+    Raises:
+        DataError: Kafka Connect has no such value.
+    """
+    try:
+        return ormsgpack.packb(value, _extension, _OPTIONS)
+    except TypeError:
+        return ormsgpack.packb(_checked(value), _extension, _OPTIONS)
+
+
+def unpack(data: bytes | memoryview) -> Any:
+    """The value of bytes that `pack`, or Java's end, has written."""
+    return ormsgpack.unpackb(data, ext_hook=_value, option=ormsgpack.OPT_NON_STR_KEYS)
+
+
+def _extension(value: Any) -> Any:
+    """What the library does not know."""
+    if isinstance(value, Decimal):
+        return ormsgpack.Ext(_DECIMAL, _decimal(value))
+    if isinstance(value, dt.datetime):
+        moment = value if value.tzinfo else value.replace(tzinfo=dt.UTC)
+        return ormsgpack.Ext(_TIMESTAMP, _LONG.pack((moment - EPOCH) // _MS))
+    if isinstance(value, dt.date):
+        return ormsgpack.Ext(_DATE, _LONG.pack(int(logical.encode(logical.DATE, value)) * _DAY_MS))
+    if isinstance(value, dt.time):
+        return ormsgpack.Ext(_TIME, _LONG.pack(int(logical.encode(logical.TIME, value))))
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError
+
+
+def _checked(value: Any) -> Any:
+    """The value with keys that can be written; or the error that says what of it cannot cross."""
+    if isinstance(value, Mapping):
+        return {_checked(key): _checked(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_checked(item) for item in value]
+    if isinstance(value, str):
+        return value.encode(errors="replace").decode()
+    if isinstance(value, int) and not -_LARGEST <= value < _LARGEST:
+        raise DataError(f"{value} has more than 64 bits.")
+    if isinstance(value, Decimal):
+        _decimal(value)
+    elif not isinstance(value, int | float | bytes | bytearray | memoryview | dt.date | dt.time | None):
+        raise DataError(f"A {type(value).__name__} is no value of Kafka Connect's.")
+    return value
+
+
+def _decimal(value: Decimal) -> bytes:
+    sign, digits, exponent = value.as_tuple()
+    if not isinstance(exponent, int):
+        raise DataError(f"{value} is no decimal of Kafka Connect's.")
+    number = int("".join(map(str, digits)))
+    number = -number if sign else number
+    return _SCALE.pack(-exponent) + number.to_bytes(number.bit_length() // 8 + 1, "big", signed=True)
+
+
+def _value(extension: int, data: bytes) -> Any:
+    if extension == _DECIMAL:
+        (scale,) = _SCALE.unpack_from(data)
+        return Decimal(f"{int.from_bytes(data[_SCALE.size :], 'big', signed=True)}E{-scale}")
+    (milliseconds,) = _LONG.unpack(data)
+    return _MOMENTS[extension](milliseconds)
+
+
+_MOMENTS: Final[Mapping[int, Callable[[int], Any]]] = {
+    _TIMESTAMP: lambda milliseconds: logical.decode(logical.TIMESTAMP, milliseconds),
+    _DATE: lambda milliseconds: logical.decode(logical.DATE, milliseconds // _DAY_MS),
+    _TIME: lambda milliseconds: logical.decode(logical.TIME, milliseconds),
+}
