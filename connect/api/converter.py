@@ -18,7 +18,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from connect.api.plugin import Plugin
 from connect.data.column import Column, Plain
-from connect.data.headers import Header, Headers
+from connect.data.headers import NO_HEADERS, BytesHeaders, Header, Headers
 from connect.data.schema import Schema
 from connect.data.values import Values
 
@@ -131,6 +131,29 @@ class HeaderConverter(Plugin):
     @abstractmethod
     def from_connect_header(self, topic: str, key: str, schema: Schema | None, value: Any) -> bytes | None:
         """The bytes of a header's value."""
+
+    def to_connect_headers(self, topics: Column[str], headers: Column[RawHeaders]) -> list[Headers]:
+        """The headers of each record: what the runtime calls."""
+        convert = self.to_connect_header
+        decoded = []
+        for topic, items in zip(topics, headers, strict=True):
+            if not items:
+                decoded.append(NO_HEADERS)
+                continue
+            results = [(key, convert(topic, key, data)) for key, data in items]
+            decoded.append(Headers(Header(key, result.value, result.schema) for key, result in results))
+        return decoded
+
+    def from_connect_headers(self, topics: Column[str], headers: Column[Headers]) -> list[RawHeaders]:
+        """The headers of each record as they lie in Kafka: what the runtime calls."""
+        convert = self.from_connect_header
+        as_they_are = self.hands_bytes_through
+        return [
+            (items.pairs if as_they_are and type(items) is BytesHeaders else None)
+            or [(h.key, convert(topic, h.key, h.schema, h.value)) for h in items]
+            or None
+            for topic, items in zip(topics, headers, strict=True)
+        ]
 
     def close(self) -> None:
         """Release resources."""

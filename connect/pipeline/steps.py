@@ -9,7 +9,7 @@ from connect.api.converter import Converter, HeaderConverter
 from connect.api.transformation import Predicate, StoppedAt, Transformation
 from connect.data.batch import Batch
 from connect.data.column import Column, Constant, Deferred, Plain
-from connect.data.headers import NO_HEADERS, BytesHeaders, Header, Headers
+from connect.data.headers import NO_HEADERS, Headers
 from connect.data.values import DeferredValues, Values
 from connect.pipeline.failure import Stage
 from connect.plugins import name_of
@@ -89,17 +89,7 @@ class DecodeHeaders(_Converting[HeaderConverter]):
         return batch.with_columns(headers=Plain(self._decode(batch.topics, raw)))
 
     def _decode(self, topics: Column[str], raw: Column[Any]) -> list[Headers]:
-        if not any(raw):
-            return [NO_HEADERS] * len(raw)
-        convert = self.converter.to_connect_header
-        decoded = []
-        for topic, items in zip(topics, raw, strict=True):
-            if not items:
-                decoded.append(NO_HEADERS)
-                continue
-            results = [(key, convert(topic, key, data)) for key, data in items]
-            decoded.append(Headers(Header(key, result.value, result.schema) for key, result in results))
-        return decoded
+        return self.converter.to_connect_headers(topics, raw) if any(raw) else [NO_HEADERS] * len(raw)
 
 
 class EncodeHeaders(_Converting[HeaderConverter]):
@@ -112,15 +102,7 @@ class EncodeHeaders(_Converting[HeaderConverter]):
         headers = batch.headers
         if headers.constant and not (len(headers) and headers[0]):
             return batch.with_columns(headers=Constant(None, len(batch)))
-        convert = self.converter.from_connect_header
-        as_they_are = self.converter.hands_bytes_through
-        encoded = [
-            (items.pairs if as_they_are and type(items) is BytesHeaders else None)
-            or [(h.key, convert(topic, h.key, h.schema, h.value)) for h in items]
-            or None
-            for topic, items in zip(batch.topics, headers, strict=True)
-        ]
-        return batch.with_columns(headers=Plain(encoded))
+        return batch.with_columns(headers=Plain(self.converter.from_connect_headers(batch.topics, headers)))
 
 
 class Transform:

@@ -60,6 +60,8 @@ public final class Crossing {
     static final int DATE = 3;
     static final int TIME = 4;
 
+    static final org.apache.kafka.common.header.Header[] NO_HEADERS = {};
+
     static final int MOST_DIGITS = 38;
     static final BigInteger TOO_LARGE = BigInteger.TEN.pow(MOST_DIGITS);
 
@@ -148,19 +150,41 @@ public final class Crossing {
         return out.done(rows);
     }
 
-    public static byte[] toHeader(HeaderConverter converter, String topic, String key, byte[] data) {
-        SchemaAndValue found = converter.toConnectHeader(topic, key, data);
+    public static byte[] toHeaders(HeaderConverter converter, ByteBuffer block) {
+        In in = new In(block);
+        int rows = in.begin();
+        Object[] topics = in.column(Schema.STRING_SCHEMA, rows);
+        RecordHeaders[] raw = in.rawHeaders(rows);
+        Headers[] made = new Headers[rows];
+        for (int row = 0; row < rows; row++) {
+            made[row] = new ConnectHeaders();
+            org.apache.kafka.common.header.Header[] pairs = raw == null ? NO_HEADERS : raw[row].toArray();
+            for (org.apache.kafka.common.header.Header each : pairs) {
+                made[row].add(each.key(), converter.toConnectHeader((String) topics[row], each.key(), each.value()));
+            }
+        }
         Out out = new Out();
-        out.values(new Schema[] {found.schema()}, new Object[] {found.value()}, 1);
-        return out.done(1);
+        out.headers(made);
+        return out.done(rows);
     }
 
-    public static byte[] fromHeader(HeaderConverter converter, String topic, String key, ByteBuffer block) {
+    public static byte[] fromHeaders(HeaderConverter converter, ByteBuffer block) {
         In in = new In(block);
-        Schema[] schemas = new Schema[1];
-        Object[] values = new Object[1];
-        in.values(schemas, values, in.begin());
-        return converter.fromConnectHeader(topic, key, schemas[0], values[0]);
+        int rows = in.begin();
+        Object[] topics = in.column(Schema.STRING_SCHEMA, rows);
+        Headers[] headers = in.headers(rows);
+        RecordHeaders[] raw = new RecordHeaders[rows];
+        for (int row = 0; row < rows; row++) {
+            raw[row] = new RecordHeaders();
+            for (Iterator each = headers[row].iterator(); each.hasNext();) {
+                Header one = (Header) each.next();
+                String topic = (String) topics[row];
+                raw[row].add(one.key(), converter.fromConnectHeader(topic, one.key(), one.schema(), one.value()));
+            }
+        }
+        Out out = new Out();
+        out.rawHeaders(raw, rows);
+        return out.done(rows);
     }
 
     public static void put(SinkTask task, ByteBuffer block) {
@@ -309,6 +333,28 @@ public final class Crossing {
                 return typed(schema.valueSchema());
             }
             return type != Schema.Type.MAP;
+        }
+
+        /** Whether it says what its lists and maps hold: Kafka Connect's Values makes some of [] that do not. */
+        static boolean complete(Schema schema) {
+            if (schema == null) {
+                return false;
+            }
+            switch (schema.type()) {
+                case ARRAY:
+                    return complete(schema.valueSchema());
+                case MAP:
+                    return complete(schema.keySchema()) && complete(schema.valueSchema());
+                case STRUCT:
+                    for (Object each : schema.fields()) {
+                        if (!complete(((Field) each).schema())) {
+                            return false;
+                        }
+                    }
+                    return true;
+                default:
+                    return true;
+            }
         }
 
         static boolean isDecimal(String name) {
@@ -910,7 +956,7 @@ public final class Crossing {
             }
             integer(some ? 1 : 0);
             if (some) {
-                headers(records, rows);
+                headers(headersOf(records, rows));
             }
             return done(rows);
         }
@@ -992,7 +1038,7 @@ public final class Crossing {
             }
             integer(headers ? 1 : 0);
             if (headers) {
-                headers(after, rows);
+                headers(headersOf(after, rows));
             }
         }
 
@@ -1000,13 +1046,20 @@ public final class Crossing {
             return one == other || one != null && one.equals(other);
         }
 
-        void headers(ConnectRecord[] records, int rows) {
-            int start = begin();
-            head(rows, 0x90, 0xdc);
+        static Headers[] headersOf(ConnectRecord[] records, int rows) {
+            Headers[] headers = new Headers[rows];
             for (int row = 0; row < rows; row++) {
-                Headers headers = records[row].headers();
-                head(headers.size(), 0x90, 0xdc);
-                for (Iterator each = headers.iterator(); each.hasNext();) {
+                headers[row] = records[row].headers();
+            }
+            return headers;
+        }
+
+        void headers(Headers[] headers) {
+            int start = begin();
+            head(headers.length, 0x90, 0xdc);
+            for (int row = 0; row < headers.length; row++) {
+                head(headers[row].size(), 0x90, 0xdc);
+                for (Iterator each = headers[row].iterator(); each.hasNext();) {
                     Header header = (Header) each.next();
                     head(3, 0x90, 0xdc);
                     pack(null, header.key());
@@ -1079,7 +1132,7 @@ public final class Crossing {
                         }
                     }
                 }
-                Schema schema = (Schema) keys.get(group);
+                Schema schema = index((Schema) keys.get(group)) < 0 ? null : (Schema) keys.get(group);
                 if (count[0] == 0 && schema != null && schema.type() == Schema.Type.STRUCT) {
                     integer(FIELDS);
                     fields(schema, part, count[1]);
@@ -1095,7 +1148,7 @@ public final class Crossing {
             }
             Integer known = (Integer) indexes.get(schema);
             if (known == null) {
-                known = (Integer) equal.get(schema);
+                known = Schemas.complete(schema) ? (Integer) equal.get(schema) : Integer.valueOf(-1);
                 if (known == null) {
                     known = Integer.valueOf(schemas.size());
                     schemas.add(Schemas.text(schema));
@@ -1157,9 +1210,10 @@ public final class Crossing {
             Object[] values = new Object[rows];
             for (Object each : schema.fields()) {
                 Field field = (Field) each;
-                String name = field.name();
+                boolean hasDefault = field.schema().defaultValue() != null;
                 for (int row = 0; row < rows; row++) {
-                    values[row] = ((Struct) structs[row]).getWithoutDefault(name);
+                    Struct struct = (Struct) structs[row];
+                    values[row] = hasDefault ? struct.getWithoutDefault(field.name()) : struct.get(field);
                 }
                 column(field.schema(), values, rows);
             }

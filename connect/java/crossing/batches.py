@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from connect.api.converter import RawHeaders
 from connect.data.batch import Batch, SinkBatch, SourceBatch
 from connect.data.column import Column, Plain, column
+from connect.data.headers import Headers
 from connect.data.schema import INT32, INT64, OPTIONAL_BYTES, OPTIONAL_INT32, OPTIONAL_INT64, OPTIONAL_STRING, STRING
 from connect.data.values import Values
 from connect.java.crossing.block import Reader, Writer
@@ -105,11 +106,32 @@ def data(block: Any) -> tuple[list[bytes | None], Column[RawHeaders] | None]:
     return reader.plain(OPTIONAL_BYTES).to_list(), reader.raw_headers()
 
 
-def of_value(values: Values) -> Any:
-    """The block of a header's value."""
+def of_raw_headers(topics: Column[str], headers: Column[RawHeaders]) -> Any:
+    """The block of headers whose bytes are to be converted."""
     writer = Writer()
-    writer.values(values)
-    return _seen(writer, len(values))
+    writer.plain(STRING, topics)
+    writer.raw_headers(headers)
+    return _seen(writer, len(headers))
+
+
+def of_headers(topics: Column[str], headers: Column[Headers]) -> Any:
+    """The block of headers whose values are to be converted."""
+    writer = Writer()
+    writer.plain(STRING, topics)
+    writer.headers(headers)
+    return _seen(writer, len(headers))
+
+
+def headers(block: Any) -> Column[Headers]:
+    """What they were converted to."""
+    return Reader(read(block)).headers()
+
+
+def raw_headers(block: Any) -> Column[RawHeaders]:
+    """The bytes that they were converted to."""
+    found = Reader(read(block)).raw_headers()
+    assert found is not None
+    return found
 
 
 def read(block: Any) -> memoryview:

@@ -15,7 +15,7 @@ from connect.api import Converter, HeaderConverter, Predicate, SchemaAndValue, S
 from connect.api.converter import RawHeaders
 from connect.data.batch import Batch, SinkBatch, SourceBatch
 from connect.data.column import Column, column
-from connect.data.headers import Headers
+from connect.data.headers import Header, Headers
 from connect.data.record import SinkRecord
 from connect.data.schema import Schema
 from connect.data.values import Values
@@ -141,21 +141,31 @@ class JavaConverter(_InTheChain, Converter):
 
 
 class JavaHeaderConverter(_InTheChain, HeaderConverter):
-    """A header converter of Java. Each header crosses by itself."""
+    """A header converter of Java."""
 
     def configure(self, config: Mapping[str, str]) -> None:
         self._begin(lambda made: made.configure(jvm.to_map(config)))
 
     def to_connect_header(self, topic: str, key: str, data: bytes | None) -> SchemaAndValue:
-        raw = None if data is None else jvm.to_bytes(data)
-        found = self._call("toConnectHeader", lambda: self._crossing.toHeader(self._java, topic, key, raw))
-        values = _batches().values(found)
-        return SchemaAndValue(values.schemas[0], values.to_list()[0])
+        raw: Column[RawHeaders] = column([[(key, data)]])
+        (found,) = self.to_connect_headers(column([topic]), raw)[0]
+        return SchemaAndValue(found.schema, found.value)
 
     def from_connect_header(self, topic: str, key: str, schema: Schema | None, value: Any) -> bytes | None:
-        block = _batches().of_value(Values([value], schema))
-        made = self._call("fromConnectHeader", lambda: self._crossing.fromHeader(self._java, topic, key, block))
-        return None if made is None else bytes(_batches().read(made))
+        (found,) = self.from_connect_headers(column([topic]), column([Headers([Header(key, value, schema)])]))[0] or ()
+        return found[1]
+
+    def to_connect_headers(self, topics: Column[str], headers: Column[RawHeaders]) -> list[Headers]:
+        block = _batches().of_raw_headers(topics, headers)
+        found = self._call("toConnectHeader", lambda: self._crossing.toHeaders(self._java, block))
+        converted: list[Headers] = _batches().headers(found).to_list()
+        return converted
+
+    def from_connect_headers(self, topics: Column[str], headers: Column[Headers]) -> list[RawHeaders]:
+        block = _batches().of_headers(topics, headers)
+        made = self._call("fromConnectHeader", lambda: self._crossing.fromHeaders(self._java, block))
+        converted: list[RawHeaders] = _batches().raw_headers(made).to_list()
+        return converted
 
 
 def _alone(record: Any) -> Batch[Any]:

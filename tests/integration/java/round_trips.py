@@ -1,8 +1,8 @@
 """Batches of drawn schemas and values cross into a JVM and back: `python -m tests.integration.java.round_trips`.
 
-Four ways, for each seed: Java's own JsonConverter in our chain writes the bytes that ours writes, and reads them as
-ours does; Java's InsertField returns each record as it was, with one field more; and a number that is too large is
-refused. Prints what differs, and exits with 1.
+Five ways, for each seed: Java's own JsonConverter in our chain writes the bytes that ours writes, and reads them as
+ours does; so does its converter of headers; Java's InsertField returns each record as it was, with one field more; and
+a number that is too large is refused. Prints what differs, and exits with 1.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from decimal import Decimal
 from typing import Any
 
 from connect.converters.json_converter import JsonConverter
+from connect.converters.simple_header import SimpleHeaderConverter
 from connect.data import logical
 from connect.data.batch import SinkBatch, SourceBatch
 from connect.data.column import column
 from connect.data.headers import Header, Headers
 from connect.data.record import SinkRecord, SourceRecord
-from connect.data.schema import INT32, STRING, Schema, Type
+from connect.data.schema import FLOAT64, INT32, STRING, Schema, Type
 from connect.errors import DataError
 from connect.java.plugins import stand_in
 
@@ -191,6 +192,32 @@ def _convert(chance: random.Random) -> None:
     java.close()
 
 
+def _headers(chance: random.Random) -> None:
+    """Kafka Connect's default header converter, ours and Java's, on the same headers."""
+    rows = []
+    for _ in range(chance.randrange(1, 20)):
+        made = []
+        for _ in range(chance.randrange(3)):
+            schema = chance.choice([STRING, INT32, FLOAT64, Schema.array(STRING), Schema.map(STRING, INT32), None])
+            value = chance.choice(_TEXTS) if schema is None else drawn_value(chance, schema)
+            made.append(Header(chance.choice(["h", "Überschrift"]), value, schema))
+        rows.append(Headers(made))
+    ours = SimpleHeaderConverter()
+    java = stand_in("header_converter", "org.apache.kafka.connect.storage.SimpleHeaderConverter", None)()
+    for each in (ours, java):
+        each.configure({})
+    topics = column(["t"] * len(rows))
+    written = ours.from_connect_headers(topics, column(rows))
+    _same(written, java.from_connect_headers(topics, column(rows)), rows)
+    read = ours.to_connect_headers(topics, column(written))
+    _same(read, java.to_connect_headers(topics, column(written)), written)
+    for items, pairs in zip(rows, written, strict=True):
+        for header, (key, data) in zip(items, pairs or (), strict=True):
+            _same(data, java.from_connect_header("t", key, header.schema, header.value), header)
+            _same(ours.to_connect_header("t", key, data), java.to_connect_header("t", key, data), header)
+    java.close()
+
+
 def _same(wanted: Any, found: Any, record: Any) -> None:
     if repr(wanted) != repr(found) and wanted != found:
         raise AssertionError(f"{record}\nwanted {wanted!r}\nfound  {found!r}")
@@ -203,7 +230,7 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=1, help="the first of them")
     asked = parser.parse_args()
     for seed in range(asked.first, asked.first + asked.seeds):
-        for way in (_insert, _refuse, _convert):
+        for way in (_insert, _refuse, _convert, _headers):
             try:
                 way(random.Random(seed))
             except Exception as error:
