@@ -27,7 +27,7 @@ T = TypeVar("T")
 #: Of a JVM, unless a user says otherwise: few threads and a small heap at first, as each task has a JVM. Half of the
 #: heap is for young objects: with a third, a source at full speed spends much of its time collecting them.
 OPTIONS: Final = (
-    *("-Xms128m", "-Xmx1g", "-XX:NewRatio=1", "-XX:+UseSerialGC"),
+    *("-Xms64m", "-Xmx1g", "-XX:NewRatio=1", "-XX:+UseSerialGC"),
     *("-XX:+ExitOnOutOfMemoryError", "-Xshare:auto", "-Xrs"),
 )
 _API: Final = "org.apache.kafka.connect."
