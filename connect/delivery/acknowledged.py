@@ -74,7 +74,7 @@ class AcknowledgedOutput(Output):
         else:
             producer.send(encoded, source.positions(batch))
         self._unsent = False
-        source.meter.active(producer.rows_under_way)
+        source.meter.active(producer.deliveries.rows)
 
     def serve(self) -> None:
         producer = self.producer
@@ -85,7 +85,7 @@ class AcknowledgedOutput(Output):
         else:
             producer.poll()
         self._collect()
-        settled = self._settling and not producer.outstanding
+        settled = self._settling and not producer.deliveries.outstanding
         if due or settled:
             self._store_acknowledged()
         if settled:
@@ -149,7 +149,7 @@ class AcknowledgedOutput(Output):
         return not self._dead_letters_under_way
 
     def _collect(self) -> None:
-        for mark in self.producer.acknowledged():
+        for mark in self.producer.deliveries.acknowledged():
             self._acknowledged.update(mark)
 
     def _store_acknowledged(self) -> None:
@@ -170,5 +170,5 @@ class AcknowledgedOutput(Output):
         self._store_fails = None
         self._waiter.goes_on()
         self._collect()
-        if not self.producer.outstanding and not self._acknowledged:
+        if not self.producer.deliveries.outstanding and not self._acknowledged:
             self._tell_upstream()

@@ -17,7 +17,8 @@ from connect.kafka.admin.purge import Purge
 from connect.kafka.clients.settings import Kind, task_client_settings
 from connect.kafka.reading.consume import RebalanceListener
 from connect.kafka.reading.read_range import StoredRecord, read_records
-from connect.kafka.writing.produce import BatchProducer, DeliveryError
+from connect.kafka.writing.produce import BatchProducer
+from connect.kafka.writing.refusals import DeliveryError
 from connect.pipeline import ErrorPolicy
 from connect.pipeline.build import record_encoder
 from connect.pipeline.dead_letters import DeadLetterSettings, EncodedRecord

@@ -12,7 +12,7 @@ from typing import Any
 
 from connect.data.batch import SinkBatch, SourceBatch
 from connect.data.record import TopicPartition
-from connect.kafka.writing.produce import Delivery
+from connect.kafka.writing.deliveries import Delivery
 from connect.pipeline import Chain, ErrorCounts, Step
 from connect.telemetry.metrics import AGES, RECORDS, Counter, Histogram, Registry
 

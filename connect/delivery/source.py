@@ -16,7 +16,9 @@ from connect.data.record import SourceRecord
 from connect.delivery.meter import SourceMeter
 from connect.delivery.source_errors import SourceErrors
 from connect.delivery.source_offsets import Positions, positions
-from connect.kafka.writing.produce import BatchProducer, DeliveryError, Report
+from connect.kafka.writing.deliveries import Report
+from connect.kafka.writing.produce import BatchProducer
+from connect.kafka.writing.refusals import DeliveryError
 from connect.pipeline import Chain, RecordError
 
 __connect_loop__ = True  # see `connect.worker.watchdog.LOOP`
@@ -84,17 +86,17 @@ class Output(ABC):
     @property
     def written(self) -> int:
         """Records that are acknowledged, without dead letters."""
-        producer = self.producer
-        return max(0, producer.sent - producer.outstanding - self._source.errors.refused - self._dead_letters)
+        acknowledged = self.producer.sent - self.producer.deliveries.outstanding
+        return max(0, acknowledged - self._source.errors.refused - self._dead_letters)
 
     @property
     def has_unfinished(self) -> bool:
         """Whether something sent does not count yet."""
-        return bool(self.producer.outstanding)
+        return bool(self.producer.deliveries.outstanding)
 
     def waiting(self) -> str:
         """What waits to be written, in words; empty when nothing does. Thread-safe."""
-        rows = self.producer.rows_under_way
+        rows = self.producer.deliveries.rows
         return f"{rows} records are not acknowledged, as far as the task has looked" if rows else ""
 
     def failing(self) -> tuple[float, str] | None:

@@ -20,7 +20,7 @@ from connect.data.column import Plain
 from connect.data.record import SourceRecord
 from connect.data.values import Values
 from connect.kafka.admin.new_topics import NewTopic
-from connect.kafka.writing.produce import DeliveryError
+from connect.kafka.writing.refusals import DeliveryError
 from connect.pipeline import ErrorPolicy
 from connect.pipeline.dead_letters import DeadLetterSettings, EncodedRecord, context_of
 from connect.pipeline.error_headers import ErrorContext

@@ -9,7 +9,7 @@ from connect.data.batch import SinkBatch, SourceBatch
 from connect.data.record import TopicPartition
 from connect.delivery.meter import SinkMeter, SourceMeter, name_of_step
 from connect.delivery.traces import MOST_BATCHES, TaskTraces, TracedBatch, links_of, nanoseconds
-from connect.kafka.writing.produce import Delivery
+from connect.kafka.writing.deliveries import Delivery
 from connect.pipeline import Stage, Step
 from connect.telemetry.metrics import Registry
 from connect.telemetry.spans import Attributes

@@ -20,7 +20,7 @@ from connect.errors import (
     chain_of,
 )
 from connect.kafka.clients.errors import NotLetInError
-from connect.kafka.writing.produce import DeliveryError, WrongClockError
+from connect.kafka.writing.refusals import DeliveryError, WrongClockError
 from connect.pipeline.policy import RecordError
 from connect.plugins import PluginLoadError
 from connect.settings.providers import ProviderError

@@ -12,7 +12,8 @@ from connect.data.record import SinkRecord
 from connect.data.values import Values
 from connect.errors import ConnectError
 from connect.kafka.admin.new_topics import NewTopic
-from connect.kafka.writing.produce import BatchProducer, DeliveryError
+from connect.kafka.writing.produce import BatchProducer
+from connect.kafka.writing.refusals import DeliveryError
 from connect.pipeline.dead_letters import DeadLetterSettings, EncodedRecord, Original, context_of, dead_letter, original
 from connect.pipeline.failure import Failure
 from connect.pipeline.policy import ErrorCounts
@@ -66,7 +67,7 @@ class ErrorTopics:
             self._producer.send(batch, None)
         except DeliveryError as error:
             self._refused(error, None)
-        self._producer.acknowledged()
+        self._producer.deliveries.acknowledged()
 
     def settle(self) -> None:
         """Return when everything is acknowledged. Raises as `send` does, and what `keep_going` raises."""
@@ -77,7 +78,7 @@ class ErrorTopics:
         """Wait this long until everything is acknowledged, and return whether it is. Raises as `send` does."""
         if self._producer is not None and self._unsettled:
             self._unsettled = not self._producer.drain(seconds)
-            self._producer.acknowledged()
+            self._producer.deliveries.acknowledged()
         return not self._unsettled
 
     def close(self) -> None:

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from connect.data.batch import SourceBatch
 from connect.data.record import SourceRecord, TopicPartition
-from connect.kafka.writing.produce import Delivery, DeliveryError
+from connect.kafka.writing.deliveries import Deliveries, Delivery, Report
+from connect.kafka.writing.refusals import DeliveryError
 
 
 class Message(NamedTuple):
@@ -102,9 +103,6 @@ class MemoryProducer:
         refused: see `BatchProducer`.
     """
 
-    bytes_under_way = 0
-    rows_under_way = 0
-
     def __init__(
         self,
         broker: MemoryBroker,
@@ -112,30 +110,18 @@ class MemoryProducer:
         refused: Callable[[DeliveryError, Any], None],
     ) -> None:
         self.sent = 0
+        self.deliveries = Deliveries(refused)
         self._broker = broker
         self._records = records
-        self._refused_by_user = refused
-        self._under_way: deque[Delivery] = deque()
-        self._waiting: deque[tuple[Callable[[Any, Any], None], _Answer, bool]] = deque()
-        self._errors: list[BaseException] = []
+        self._waiting: deque[tuple[Report, _Answer, bool]] = deque()
 
-    @property
-    def outstanding(self) -> int:
-        return sum(delivery.waiting for delivery in self._under_way)
-
-    def send(
-        self, batch: SourceBatch, mark: Any, each: Callable[[int], Callable[[Any, Any], None] | None] | None = None
-    ) -> None:
-        delivery = Delivery(mark, len(batch), 0, self._refused)
-        self._under_way.append(delivery)
+    def send(self, batch: SourceBatch, mark: Any, each: Callable[[int], Report | None] | None = None) -> None:
+        delivery = Delivery(mark, len(batch), 0, self.deliveries.give_up)
+        self.deliveries.add(delivery)
         encoded = batch.records()
         for row, record in enumerate(self._records(batch)):
-            self._waiting.append(
-                (
-                    delivery.report_and_tell(each(row)) if each else delivery.report,
-                    *self._produce(record, encoded[row]),
-                )
-            )
+            report = delivery.report_and_tell(each(row)) if each else delivery.report
+            self._waiting.append((report, *self._produce(record, encoded[row])))
         self.sent += len(batch)
         self.poll()
 
@@ -143,21 +129,14 @@ class MemoryProducer:
         while self._waiting and self._broker.may_acknowledge():
             report, answer, refused = self._waiting.popleft()
             report(answer if refused else None, answer)
-        if self._errors:
-            raise self._errors[0]
-
-    def acknowledged(self) -> list[Any]:
-        marks = []
-        while self._under_way and not self._under_way[0].waiting:
-            marks.append(self._under_way.popleft().mark)
-        return marks
+        self.deliveries.check()
 
     def drain(self, timeout: float) -> bool:
         self.poll()
-        return not self.outstanding
+        return not self.deliveries.outstanding
 
     def close(self) -> None:
-        self._under_way.clear()
+        self.deliveries.clear()
         self._waiting.clear()
 
     def _produce(self, record: SourceRecord, encoded: SourceRecord) -> tuple[_Answer, bool]:
@@ -169,12 +148,3 @@ class MemoryProducer:
         if self._broker.refusals:
             return _Answer(message.topic, partition, -1, self._broker.refusals.popleft()), True
         return _Answer(message.topic, partition, self._broker.take(record, message), None), False
-
-    def _refused(self, error: DeliveryError, message: Any) -> bool:
-        # As in the real one, where the client swallows what a callback raises: it is kept for `poll`.
-        try:
-            self._refused_by_user(error, message)
-        except BaseException as raised:
-            self._errors.append(raised)
-            return False
-        return True

@@ -75,14 +75,14 @@ class SourceLoop(Loop):
         if self._output is not None:
             producer = self._output.producer
             report.records = self._output.written
-            self._meter.progress(report.records, producer.outstanding, producer.bytes_under_way)
+            self._meter.progress(report.records, producer.deliveries.outstanding, producer.deliveries.bytes)
 
     # For the watchdog, see `connect.worker.watchdog.Watched`.
 
     def moved(self) -> object:
         if self._output is None:
             return None
-        return self._output.producer.sent - self._output.producer.rows_under_way
+        return self._output.producer.sent - self._output.producer.deliveries.rows
 
     def waiting(self) -> str:
         if self._output is not None and (waiting := self._output.waiting()):

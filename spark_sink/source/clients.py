@@ -12,7 +12,8 @@ from connect.kafka.admin.new_topics import NewTopic, TopicMaker
 from connect.kafka.admin.topic_creation import rules_of
 from connect.kafka.clients.settings import Translated, task_client_settings, task_java_settings
 from connect.kafka.reading.newest import NewestRecords
-from connect.kafka.writing.produce import BatchProducer, DeliveryError
+from connect.kafka.writing.produce import BatchProducer
+from connect.kafka.writing.refusals import DeliveryError
 from connect.kafka.writing.transactional import TransactionalProducer
 
 log = logging.getLogger(__name__)

@@ -16,7 +16,9 @@ from typing import Any, Final
 
 from connect.errors import ConnectError, FencedError
 from connect.kafka.clients.log import log as client_log
-from connect.kafka.writing.produce import BatchProducer, DeliveryError, Unsent
+from connect.kafka.writing.deliveries import Unsent
+from connect.kafka.writing.produce import BatchProducer
+from connect.kafka.writing.refusals import DeliveryError
 
 log = logging.getLogger("connect.kafka")
 
@@ -61,11 +63,6 @@ class TransactionalProducer(BatchProducer):
         self._broken: DeliveryError | None = None
         self._began = 0.0
         self._sent_before = 0
-
-    @property
-    def window(self) -> int:
-        """The limit of unacknowledged bytes."""
-        return self._window
 
     @property
     def must_claim(self) -> bool:
@@ -121,7 +118,7 @@ class TransactionalProducer(BatchProducer):
             raise self._said(raised, "cannot begin a transaction") from raised
         self._broken = None
         self._began = time.monotonic()
-        self._sent_before = self._sent
+        self._sent_before = self.sent
 
     def write(self, topic: str, records: Sequence[tuple[bytes, bytes | None]]) -> None:
         """Write these keys and values in the open transaction, after what was sent before. Does not wait.
@@ -153,15 +150,15 @@ class TransactionalProducer(BatchProducer):
             try:
                 self._producer.commit_transaction(_SLICE_S)
             except Exception as raised:
-                self._raise_refusal()
+                self.deliveries.check()
                 error = _kafka_error(raised)
                 if error is None or error.fatal() or error.txn_requires_abort() or not error.retriable():
                     raise self._said(raised, "cannot commit a transaction") from raised
                 self._look_at_connections()
                 waiting()
             else:
-                self._raise_refusal()
-                self.acknowledged()  # so that what measures batches hears of them before their commit
+                self.deliveries.check()
+                self.deliveries.acknowledged()  # so that what measures batches hears of them before their commit
                 return
 
     def abort(self, waiting: Callable[[], None]) -> None:
@@ -181,7 +178,7 @@ class TransactionalProducer(BatchProducer):
                     break
             self._producer.poll(0)
             self._forget()
-            self._sent = self._sent_before
+            self.sent = self._sent_before
         finally:
             self._dropping = False
 
@@ -189,7 +186,7 @@ class TransactionalProducer(BatchProducer):
         try:
             super().poll(timeout)
         finally:
-            self.acknowledged()  # marks say nothing before the commit
+            self.deliveries.acknowledged()  # marks say nothing before the commit
 
     def _wait(self) -> None:
         if self._broken is not None or time.monotonic() >= self._began + self._longest:
@@ -213,7 +210,7 @@ class TransactionalProducer(BatchProducer):
             return False
         if isinstance(message, Unsent):
             return super()._refused(error, message)
-        self._errors.append(error)
+        self.deliveries.errors.append(error)
         return False
 
     def _written(self, error: Any, message: Any) -> None:
@@ -222,17 +219,13 @@ class TransactionalProducer(BatchProducer):
 
     def _on_error(self, error: Any) -> None:
         if error.fatal():
-            self._errors.append(self._said_by(error, "cannot go on"))
+            self.deliveries.errors.append(self._said_by(error, "cannot go on"))
         else:
             super()._on_error(error)
 
     def _look_at_connections(self) -> None:
         self._producer.poll(0)
         self._brokers.check(self._producer)
-
-    def _raise_refusal(self) -> None:
-        if self._errors:
-            raise self._errors[0]
 
     def _said(self, raised: Exception, what: str) -> Exception:
         error = _kafka_error(raised)

@@ -62,7 +62,7 @@ def test_with_its_id_claimed_again_a_late_end_is_refused(gated: tuple[str, Gate]
     assert not producer.must_claim
     producer.begin()
     producer.send(SourceBatch.of([SourceRecord(topic, b"third")]), None)
-    while producer.outstanding:
+    while producer.deliveries.outstanding:
         producer.poll(0.1)
     gate.let_through()
     assert committed(bootstrap, topic) == ["first", "second"]

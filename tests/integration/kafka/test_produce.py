@@ -15,8 +15,9 @@ from connect.data.batch import SourceBatch
 from connect.data.column import Constant, Plain
 from connect.data.values import Values
 from connect.kafka.clients.settings import client_settings
-from connect.kafka.writing import produce
-from connect.kafka.writing.produce import BatchProducer, DeliveryError, WrongClockError
+from connect.kafka.writing import topic_wait
+from connect.kafka.writing.produce import BatchProducer
+from connect.kafka.writing.refusals import DeliveryError, WrongClockError
 from tests.support.waiting import until
 
 PARTITIONS = """
@@ -115,7 +116,7 @@ def test_everything_of_a_record_arrives(broker, new_topic, make_producer, read):
         "mark",
     )
     assert producer.drain(30)
-    assert producer.acknowledged() == ["mark"]
+    assert producer.deliveries.acknowledged() == ["mark"]
     found = [
         (m.topic(), m.value(), m.key(), m.partition(), m.timestamp()[1])
         for m in read(broker.bootstrap_servers, topic, 4)
@@ -176,12 +177,12 @@ def test_marks_come_back_in_order_and_once(broker, new_topic, make_producer):
     marks: list[int] = []
     for count in range(50):
         producer.send(batch(topic, numbers(count, count % 7)), count)
-        marks += producer.acknowledged()
+        marks += producer.deliveries.acknowledged()
     assert producer.drain(30)
-    marks += producer.acknowledged()
+    marks += producer.deliveries.acknowledged()
     assert marks == list(range(50))
-    assert producer.acknowledged() == []
-    assert producer.outstanding == 0
+    assert producer.deliveries.acknowledged() == []
+    assert producer.deliveries.outstanding == 0
     assert producer.sent == sum(count % 7 for count in range(50))
 
 
@@ -237,7 +238,7 @@ def test_a_record_above_a_limit_is_refused_by_name_and_nothing_behind_it_counts(
         send_and_drain(producer, batch(topic, [b"x" * 50_000], **columns))
     assert topic in str(refusal.value)
     assert "MSG_SIZE_TOO_LARGE" in str(refusal.value)
-    assert producer.acknowledged() == ["before"]
+    assert producer.deliveries.acknowledged() == ["before"]
 
 
 #: Takes no record that was made before it comes: as from a machine whose clock is behind.
@@ -260,7 +261,7 @@ def test_the_time_of_a_wrong_clock_is_no_fault_of_a_record(broker, new_topic, ma
     until(lambda: time.time() > made + 0.01)  # a broker that is as quick as a millisecond would find nothing old
     with pytest.raises(WrongClockError, match=r"clock .*message\.timestamp\.before\.max\.ms"):
         producer.drain(30)
-    assert (given_up, producer.acknowledged()) == ([], [])
+    assert (given_up, producer.deliveries.acknowledged()) == ([], [])
 
 
 @pytest.mark.parametrize("count", [1, 3])
@@ -278,7 +279,7 @@ def test_a_timestamp_of_a_records_own_is_its_fault(broker, new_topic, make_produ
     producer = make_producer(broker, lambda error, message: given_up.append(error))
     send_and_drain(producer, batch(topic, [b"a"], timestamps=Plain([1_600_000_000_000])))
     assert [(type(error), error.code) for error in given_up] == [(DeliveryError, "INVALID_TIMESTAMP")]
-    assert producer.acknowledged() == ["mark"]
+    assert producer.deliveries.acknowledged() == ["mark"]
 
 
 @pytest.mark.promise("P1", "P5")
@@ -300,7 +301,7 @@ def test_a_refused_record_that_is_given_up_costs_no_other(broker, new_topic, mak
         producer.send(batch(topic, [value], headers=columns["headers"].take([0])) if headers else batch(topic, [value]),
                       value[:1], lambda row, value=value: each(values.index(value)))  # fmt: skip
         assert producer.drain(30)
-    assert producer.acknowledged() == [b"a", b"x", b"b"]
+    assert producer.deliveries.acknowledged() == [b"a", b"x", b"b"]
     assert [code.removeprefix("_") for code in refused] == ["MSG_SIZE_TOO_LARGE"]
     assert [m.value() for m in read(broker.bootstrap_servers, topic, 2)] == [b"a", b"b"]
     assert sorted(reported) == [(0, True), (1, False), (2, True)]
@@ -323,7 +324,7 @@ def test_a_record_that_fails_the_task_is_not_reported_as_done(broker, new_topic,
 
 @pytest.mark.promise("P9")
 def test_a_topic_that_nobody_may_create_is_named(strict_broker, make_producer, monkeypatch):
-    monkeypatch.setattr(produce, "_TOPIC_S", 0.5)
+    monkeypatch.setattr(topic_wait, "_TOPIC_S", 0.5)
     producer = make_producer(strict_broker)
     with pytest.raises(DeliveryError, match=r'Topic "not-there" .* does not exist.*kafka-topics --create'):
         producer.send(batch("not-there", [b"x"]), None)
@@ -351,7 +352,7 @@ def test_a_name_that_no_topic_can_have_is_refused_at_once(broker, make_producer)
 
 @pytest.mark.promise("P9")
 def test_a_broker_that_is_away_is_said_once_and_waited_for(make_producer, caplog, monkeypatch):
-    monkeypatch.setattr(produce, "_METADATA_S", 0.2)
+    monkeypatch.setattr(topic_wait, "_METADATA_S", 0.2)
     waits = []
 
     def keep_going() -> None:
@@ -394,12 +395,12 @@ def test_what_is_under_way_is_bounded_while_the_broker_hangs(strict_broker, new_
         except Enough:
             pass
         assert sent * 100 * 1024 <= (1 << 20) + 100 * 1024
-        assert producer.outstanding <= 1100
+        assert producer.deliveries.outstanding <= 1100
     finally:
         os.kill(strict_broker.running.pid, signal.SIGCONT)
     hanging = False
     assert producer.drain(60)
-    assert producer.acknowledged() == list(range(sent))
+    assert producer.deliveries.acknowledged() == list(range(sent))
     assert end_of(strict_broker.bootstrap_servers, topic) == 100 + (sent - 1) * 100
 
 
@@ -419,14 +420,14 @@ def test_order_survives_a_restart_of_the_broker_amid_a_stream(strict_broker, new
     while after:
         producer.send(batch(topic, numbers(count, 50)), count)
         count += 50
-        marks += producer.acknowledged()
+        marks += producer.deliveries.acknowledged()
         if count == 5000:
             restarting.start()
         if count > 5000 and not restarting.is_alive():
             after -= 1
     restarting.join()
     assert producer.drain(60)
-    marks += producer.acknowledged()
+    marks += producer.deliveries.acknowledged()
     assert marks == list(range(0, count, 50))
     found = [int(m.value()) for m in read(strict_broker.bootstrap_servers, topic, count)]
     assert found == list(range(count))
@@ -459,7 +460,7 @@ def test_closing_waits_for_no_broker(strict_broker, new_topic, make_producer):
         producer.send(batch(topic, numbers(0, 10)), None)
         assert not producer.drain(0.2)
         producer.close()
-        assert producer.outstanding == 0
+        assert producer.deliveries.outstanding == 0
     finally:
         os.kill(strict_broker.running.pid, signal.SIGCONT)
 

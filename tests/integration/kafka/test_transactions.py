@@ -15,7 +15,7 @@ from connect.errors import FencedError
 from connect.kafka.broker.embedded import Broker
 from connect.kafka.clients.settings import task_client_settings
 from connect.kafka.writing.fencing import abort_left_open, fence
-from connect.kafka.writing.produce import DeliveryError
+from connect.kafka.writing.refusals import DeliveryError
 from connect.kafka.writing.transactional import TransactionalProducer
 
 Make = Callable[..., TransactionalProducer]
@@ -88,7 +88,7 @@ def test_records_and_offsets_of_a_transaction_appear_together_or_not_at_all(
         producer.send(batch(records, f"{number}a", f"{number}b"), None)
         producer.write(offsets, [(b"k", str(number).encode())])
         (producer.abort if number % 2 else producer.commit)(patient)
-        assert producer.outstanding == 0
+        assert producer.deliveries.outstanding == 0
     assert seen(broker, records) == ["0a", "0b", "2a", "2b"]
     assert seen(broker, offsets) == ["0", "2"]
     assert producer.sent == 4, "what was taken back was not sent"

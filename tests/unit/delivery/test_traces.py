@@ -15,7 +15,7 @@ from connect.data.values import Values
 from connect.delivery.meter import SinkMeter, SourceMeter
 from connect.delivery.traced_meters import TracedSinkMeter, TracedSourceMeter, sink_meter, source_meter
 from connect.delivery.traces import MOST_BATCHES, TaskTraces, WriteTraceparent, links_of
-from connect.kafka.writing.produce import Delivery
+from connect.kafka.writing.deliveries import Delivery
 from connect.pipeline import Stage
 from connect.telemetry.metrics import Registry
 from connect.telemetry.spans import Span, SpanContext, is_sound

@@ -8,7 +8,7 @@ ROOT = Path(__file__).parents[3]
 MAY = {
     "connect/kafka/broker/embedded.py",
     "connect/kafka/admin/new_topics.py",
-    "connect/kafka/writing/produce.py",
+    "connect/kafka/writing/refusals.py",
     "connect/kafka/admin/purge.py",
 }
 

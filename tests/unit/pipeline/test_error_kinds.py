@@ -6,7 +6,7 @@ import socket
 import pytest
 
 from connect.errors import ConfigError, ConnectError, DataError, PluginNotFoundError, RetriableError, SchemaError
-from connect.kafka.writing.produce import DeliveryError, WrongClockError
+from connect.kafka.writing.refusals import DeliveryError, WrongClockError
 from connect.pipeline.error_kinds import ErrorKind, kind_of
 from connect.pipeline.policy import RecordError
 

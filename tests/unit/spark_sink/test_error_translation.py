@@ -28,7 +28,7 @@ def test_an_error_of_ours_comes_back_as_it_is() -> None:
     ("raised", "kind", "message"),
     [
         ("connect.errors.DataError: not JSON.", DataError, "not JSON."),
-        ("connect.kafka.writing.produce.DeliveryError: the broker refused it.", ConnectError, "the broker refused it."),
+        ("connect.kafka.writing.refusals.DeliveryError: the broker refused it", ConnectError, "the broker refused it"),
         ("connectors.jdbc.TableError: no such table.", ConnectError, "no such table."),
         ("KeyError: 'id'", ConnectError, "Spark failed: KeyError: 'id' (/app/read.py:12)"),
         (

@@ -10,7 +10,8 @@ from connect.data.batch import SinkBatch, SourceBatch
 from connect.data.record import TopicPartition
 from connect.data.values import Values
 from connect.errors import ConnectError
-from connect.kafka.writing.produce import Delivery, DeliveryError
+from connect.kafka.writing.deliveries import Deliveries, Delivery
+from connect.kafka.writing.refusals import DeliveryError
 from connect.worker.control import Stopping
 from connect.worker.messages import Message, Progress
 
@@ -186,31 +187,22 @@ class FakeProducer:
         pending: for each record under way its value and the report of the client.
     """
 
-    bytes_under_way = 0
-    rows_under_way = 0
-
     def __init__(self, refused: Callable[[DeliveryError, Any], None], calls: list[Any]) -> None:
         self.sent_rows: list[Any] = []
         self.at_once = True
         self.pending: deque[tuple[Any, Callable[[Any, Any], Any]]] = deque()
         self.closed = False
-        self._under_way: deque[Delivery] = deque()
-        self._refused_by_user = refused
-        self._errors: list[BaseException] = []
+        self.deliveries = Deliveries(refused)
         self._calls = calls
 
     @property
     def sent(self) -> int:
         return len(self.sent_rows)
 
-    @property
-    def outstanding(self) -> int:
-        return sum(delivery.waiting for delivery in self._under_way)
-
     def send(self, batch: SourceBatch, mark: Any, each: Any = None) -> None:
         self._calls.append("send")
-        delivery = Delivery(mark, len(batch), 0, self._refused)
-        self._under_way.append(delivery)
+        delivery = Delivery(mark, len(batch), 0, self.deliveries.give_up)
+        self.deliveries.add(delivery)
         for row, value in enumerate(batch.values):
             self.sent_rows.append(value)
             report = delivery.report if each is None else delivery.report_and_tell(each(row))
@@ -229,30 +221,15 @@ class FakeProducer:
         report(FakeError("MSG_SIZE_TOO_LARGE", "too large"), FakeMessage("t", 0, None))
 
     def poll(self, timeout: float = 0) -> None:
-        if self._errors:
-            raise self._errors[0]
-
-    def acknowledged(self) -> list[Any]:
-        marks = []
-        while self._under_way and not self._under_way[0].waiting:
-            marks.append(self._under_way.popleft().mark)
-        return marks
+        self.deliveries.check()
 
     def drain(self, timeout: float) -> bool:
         self._calls.append("drain")
         self.poll()
-        return not self.outstanding
+        return not self.deliveries.outstanding
 
     def close(self) -> None:
         self.closed = True
-
-    def _refused(self, error: DeliveryError, message: Any) -> bool:
-        try:
-            self._refused_by_user(error, message)
-        except BaseException as raised:
-            self._errors.append(raised)
-            return False
-        return True
 
 
 class FakeError:

@@ -17,7 +17,7 @@ from connect.delivery.meter import SourceMeter
 from connect.delivery.source import Source
 from connect.delivery.source_errors import SourceErrors
 from connect.errors import ConnectError, RetriableError
-from connect.kafka.writing.produce import DeliveryError
+from connect.kafka.writing.refusals import DeliveryError
 from connect.pipeline import Chain, ErrorPolicy, Stage
 from connect.telemetry.metrics import Registry
 from connect.worker import messages, source_loop
@@ -308,7 +308,7 @@ def test_nothing_is_stored_when_nothing_moved(at):
 def test_the_task_is_told_only_when_everything_that_it_returned_is_stored(at):
     at.at_once = False
     told: list[int] = []
-    at.task.commit = lambda: told.append(at.producer.outstanding)  # type: ignore[method-assign]
+    at.task.commit = lambda: told.append(at.producer.deliveries.outstanding)  # type: ignore[method-assign]
     at.run(gives(0, 1), gives(2, 3), at.acknowledges(2), at.lets(61), at.acknowledges(2), nothing, nothing)
     assert at.stored[-1] == {"a": 4}
     assert told == [0]
@@ -348,7 +348,7 @@ def test_a_task_whose_records_never_stop_is_told_nevertheless(at):
 
     def settle(timeout: float) -> bool:
         at.producer.acknowledge(min(2, len(at.producer.pending)))
-        return not at.producer.outstanding
+        return not at.producer.deliveries.outstanding
 
     def begin() -> list[SourceRecord]:
         at.producer.drain = settle  # type: ignore[method-assign]

@@ -127,7 +127,7 @@ def test_records_wait_until_the_broker_has_them_all(source: Source) -> None:
 
     def under_way(count: int) -> Callable[[], None]:
         def poll() -> None:
-            source.producer.rows_under_way = count
+            source.producer.deliveries.rows = count
             source.producer.sent_rows[:] = [None] * 5
             look()
 
