@@ -12,6 +12,7 @@ from connect.data.values import Values
 from connect.errors import ConnectError
 from connect.kafka.writing.deliveries import Deliveries, Delivery
 from connect.kafka.writing.refusals import DeliveryError
+from connect.pipeline import Stage
 from connect.worker.control import Stopping
 from connect.worker.messages import Message, Progress
 
@@ -230,6 +231,20 @@ class FakeProducer:
 
     def close(self) -> None:
         self.closed = True
+
+
+class OneStep:
+    """A step of the chain made of a function on batches."""
+
+    stage = Stage.TRANSFORMATION
+    operation = "OneStep"
+    apply_one = None
+
+    def __init__(self, run: Callable[[Any], Any]) -> None:
+        self.run = run
+
+    def close(self) -> None:
+        pass
 
 
 class FakeError:

@@ -14,14 +14,14 @@ from connect.delivery import sink as delivery
 from connect.delivery.context import SinkContext
 from connect.delivery.sink import SinkDelivery
 from connect.errors import ConnectError, RetriableError
-from connect.pipeline import Chain, ErrorPolicy, Stage
+from connect.pipeline import Chain, ErrorPolicy
 from connect.telemetry import outages
 from connect.telemetry.metrics import Registry
 from connect.worker import loop, messages, sink_loop
 from connect.worker.progress import ProgressReport
 from connect.worker.sink_loop import SinkLoop
 
-from .fakes import T0, T1, Clock, FakeConsumer, FakeControl, mixed, rows
+from .fakes import T0, T1, Clock, FakeConsumer, FakeControl, OneStep, mixed, rows
 
 
 class Task(SinkTask):
@@ -73,20 +73,6 @@ class Task(SinkTask):
     def fail(self, where: str) -> None:
         if where in self.errors:
             raise self.errors[where]
-
-
-class OneStep:
-    """A step of the chain made of a function on batches."""
-
-    stage = Stage.TRANSFORMATION
-    operation = "OneStep"
-    apply_one = None
-
-    def __init__(self, run: Callable[[Any], Any]) -> None:
-        self.run = run
-
-    def close(self) -> None:
-        pass
 
 
 class Setting:

@@ -9,8 +9,8 @@ from connect.data.batch import SinkBatch
 from connect.errors import RetriableError
 
 from .fakes import T0, rows
+from .source_setting import Setting as Source
 from .test_sink_loop import Setting as Sink
-from .test_source_loop import Setting as Source
 
 
 @pytest.fixture
