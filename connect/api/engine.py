@@ -176,7 +176,7 @@ class Engine(Plugin):
     spreads: ClassVar[bool] = True
     keeps_position: ClassVar[bool] = True
 
-    def prepare(self, worker_config: Mapping[str, str]) -> None:
+    def prepare(self, worker_config: Mapping[str, str], folder: str | None) -> None:
         """Load what every task needs, in a process that waits for one.
 
         It is called on a thread of its own; a task may start meanwhile. Raising does no harm: that task meets the same
@@ -184,6 +184,8 @@ class Engine(Plugin):
 
         Args:
             worker_config: the worker's configuration, with secrets filled in.
+            folder: of the plug-in whose task was the last to get a process, if it has one: the next task is likely to
+                be of the same.
         """
 
     @abstractmethod

@@ -42,11 +42,13 @@ class JavaEngine(Engine):
     spreads: ClassVar[bool] = False
     keeps_position: ClassVar[bool] = False
 
-    def prepare(self, worker_config: Mapping[str, str]) -> None:
+    def prepare(self, worker_config: Mapping[str, str], folder: str | None) -> None:
         jvm.start()
         jvm.attach()
         try:
             rehearse(worker_config, self._run_for_a_moment)
+            if folder:
+                jvm.PluginLoaders.keep([folder])
         finally:
             jvm.detach()
 

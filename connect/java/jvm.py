@@ -225,18 +225,25 @@ class PluginLoaders:
     def shared(cls, folders: Iterable[str]) -> Iterator[PluginLoaders]:
         """Those that all tasks of this process have which need the same plug-ins: classes are loaded once."""
         key = tuple(dict.fromkeys(folders))
-        with _lock:
-            made, users = cls._shared.get(key, (None, 0))
-            made = made or cls(key)
-            cls._shared[key] = made, users + 1
+        made = cls.keep(key)
         try:
             yield made
         finally:
             with _lock:
-                made, users = cls._shared[key]
+                _, users = cls._shared[key]
                 cls._shared[key] = made, users - 1
                 if users == 1:
                     del cls._shared[key]
+
+    @classmethod
+    def keep(cls, folders: Iterable[str]) -> PluginLoaders:
+        """The same, for as long as the process lives."""
+        key = tuple(dict.fromkeys(folders))
+        with _lock:
+            made, users = cls._shared.get(key, (None, 0))
+            made = made or cls(key)
+            cls._shared[key] = made, users + 1
+        return made
 
     def __init__(self, folders: Iterable[str]) -> None:
         places = [Path(folder).absolute() for folder in dict.fromkeys(folders)]

@@ -24,15 +24,27 @@ def worker_config(settings: Mapping[str, str], loaders: jvm.PluginLoaders) -> An
     return jvm.java(RUNTIME + kind)(jvm.to_map({**own, **loaders.properties}))
 
 
+#: The ids of clusters that a worker of this process has asked, by its bootstrap.servers.
+_clusters: Final[dict[str, str]] = {}
+
+
 def new_worker(name: str, config: Any, store: Any, loaders: jvm.PluginLoaders) -> Any:
     """A worker, not started.
 
     Args:
         name: its id.
-        config: see `worker_config`. Its cluster is asked for its id.
+        config: see `worker_config`. Its cluster is asked for its id, once in a process: it takes a client of its own.
         store: an OffsetBackingStore.
         loaders: of the plug-ins that its tasks need.
     """
     policy = jvm.java("org.apache.kafka.connect.connector.policy.AllConnectorClientConfigOverridePolicy")()
     system = jvm.java("org.apache.kafka.common.utils.Time").SYSTEM
-    return jvm.java(RUNTIME + "Worker")(name, system, loaders.plugins, config, store, policy)
+    cluster = str(config.getList("bootstrap.servers"))
+    if cluster in _clusters:
+        known = jvm.java(RUNTIME + "WorkerConfig").class_.getDeclaredField("kafkaClusterId")
+        known.setAccessible(True)
+        known.set(config, _clusters[cluster])
+    made = jvm.java(RUNTIME + "Worker")(name, system, loaders.plugins, config, store, policy)
+    if (found := config.kafkaClusterId()) is not None:
+        _clusters[cluster] = str(found)
+    return made

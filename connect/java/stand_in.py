@@ -10,7 +10,6 @@ from connect.java import jvm
 from connect.java.settings import definition_of
 from connect.settings import Definition
 
-
 #: A batch that has crossed is garbage. With twice the room for young objects, a crossing takes a quarter less CPU.
 _ROOM_FOR_BATCHES: Final = ("-Xms128m",)
 

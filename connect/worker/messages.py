@@ -83,10 +83,12 @@ class Spare(msgspec.Struct, frozen=True):
     Attributes:
         engine: its tasks' engine.
         worker_config: the worker's.
+        folder: see `Engine.prepare`.
     """
 
     engine: str
     worker_config: dict[str, str]
+    folder: str | None
 
 
 # From the worker to a task.

@@ -72,7 +72,7 @@ def main(spec: bytes, end: socket.socket) -> None:
 def _load(spare: messages.Spare) -> None:
     logging.getLogger().addHandler(logging.NullHandler())  # it has no task whose log would be read
     try:
-        load_engine(spare.engine).prepare(spare.worker_config)
+        load_engine(spare.engine).prepare(spare.worker_config, spare.folder)
     except Exception:
         log.debug("%s is not ready", spare.engine, exc_info=True)
 

@@ -261,15 +261,15 @@ class Packs:
                     return self._begin(key, pack, spec)
                 except OSError:
                     log.debug("a pack does not take %s", spec.id)  # it was killed, or hangs
-            pack = self._made(spec.spare)
+            pack = self._made(spec.spare, spec.folder)
             with self._lock:
                 self._packs.setdefault(key, []).append(pack)
             return self._begin(key, pack, spec)
 
-    def _made(self, engine: str) -> Pack:
+    def _made(self, engine: str, folder: str | None) -> Pack:
         if not engine:
             return Pack()
-        child = self._spares.take(engine)
+        child = self._spares.take(engine, folder)
         try:
             return Pack(engine, child)
         except OSError:

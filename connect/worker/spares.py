@@ -39,16 +39,23 @@ class Spares:
         self._config = dict(worker_config or {})
         self._waiting: dict[str, list[ChildProcess]] = {}
         self._users: Counter[str] = Counter()
+        self._folders: dict[str, str | None] = {}
         self._timers: dict[str, threading.Timer] = {}
         self._closed = False
         self._lock = threading.Lock()
         self._tending = threading.Lock()
 
-    def take(self, engine: str) -> ChildProcess | None:
-        """One that a task is to have, None where none waits. `left` is to be called when that task's process ends."""
+    def take(self, engine: str, folder: str | None) -> ChildProcess | None:
+        """One that a task is to have, None where none waits. `left` is to be called when that task's process ends.
+
+        Args:
+            engine: the task's.
+            folder: its plug-in's.
+        """
         found = None
         with self._lock:
             self._users[engine] += 1
+            self._folders[engine] = folder
             waiting = self._waiting.get(engine, [])
             while waiting and found is None:
                 found = _living(waiting.pop(0))
@@ -93,10 +100,11 @@ class Spares:
                 wanted = self._wanted if self._users[engine] > 0 and not self._closed else 0
                 over, waiting[wanted:] = waiting[wanted:], []
                 missing = wanted - len(waiting)
+                spare = Spare(engine, self._config, self._folders.get(engine))
             _end(over)
             for _ in range(missing):
                 try:
-                    child = ChildProcess(pack_process.main, msgspec.msgpack.encode(Spare(engine, self._config)))
+                    child = ChildProcess(pack_process.main, msgspec.msgpack.encode(spare))
                 except OSError as error:
                     log.info("No spare process for tasks on %s: %s", engine, error)
                     return

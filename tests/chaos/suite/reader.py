@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
@@ -18,7 +19,7 @@ COPIES = 3
 #: What a request for partitions may end with when a broker ends: an earlier one may have been done, too.
 _TO_BE_ASKED_AGAIN = (
     *(KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError.REQUEST_TIMED_OUT, KafkaError.NOT_CONTROLLER),
-    KafkaError.INVALID_PARTITIONS,
+    *(KafkaError.INVALID_PARTITIONS, KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE),
 )
 
 
@@ -84,6 +85,16 @@ class Reader:
             self._enough.wait(0.05)
 
 
+def _said(ask: Callable[[], bool]) -> bool:
+    """What the brokers say; False if one of them ends meanwhile."""
+    try:
+        return ask()
+    except KafkaException as error:
+        if error.args[0].code() not in _TO_BE_ASKED_AGAIN:
+            raise
+    return False
+
+
 class Topics:
     """Makes topics of three copies, and asks about groups."""
 
@@ -102,17 +113,23 @@ class Topics:
         """Add partitions, up to so many. A broker that ends meanwhile may have taken the request or not."""
 
         def wide() -> bool:
-            try:
-                if len(self.admin.list_topics(topic, timeout=10).topics[topic].partitions) >= partitions:
-                    return True
-                wanted = NewPartitions(topic, partitions)
-                self.admin.create_partitions([wanted], operation_timeout=30)[topic].result(60)
-            except KafkaException as error:
-                if error.args[0].code() not in _TO_BE_ASKED_AGAIN:
-                    raise
+            if len(self.admin.list_topics(topic, timeout=10).topics[topic].partitions) >= partitions:
+                return True
+            wanted = NewPartitions(topic, partitions)
+            self.admin.create_partitions([wanted], operation_timeout=30)[topic].result(60)
             return False
 
-        until(wide, 90, every=0.2)
+        until(lambda: _said(wide), 90, every=0.2)
+
+    def delete_before(self, topic: str, offset: int) -> None:
+        """Delete the records of partition 0 whose offset is less, as retention does."""
+        place = TopicPartition(topic, 0, offset)
+
+        def deleted() -> bool:
+            self.admin.delete_records([place], operation_timeout=30)[place].result(60)
+            return True
+
+        until(lambda: _said(deleted), 90, every=0.2)
 
     def committed(self, group: str, topic: str, partitions: int) -> dict[int, int]:
         """The committed offset of each partition that has one.

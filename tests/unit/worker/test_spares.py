@@ -3,14 +3,17 @@
 import os
 import signal
 
+import msgspec
 import psutil
 import pytest
 
 from connect.settings.isolation_keys import PACKED
 from connect.worker import spares
+from connect.worker.messages import Spare
+from connect.worker.processes import ChildProcess
 from tests.support.waiting import until
 
-from .test_supervisor import WITHIN_S, Run
+from .test_supervisor import PLUGINS, WITHIN_S, Run
 
 #: Waiting processes try to load it, and wait all the same.
 ENGINE = "of a test"
@@ -51,6 +54,19 @@ def test_no_process_waits_before_the_first_task_and_the_second_takes_the_one_tha
     second = start(run, "other")
     assert first.pid != second.pid == spare
     until(lambda: waiting_of(run) and waiting_of(run) != [spare])
+
+
+def test_one_that_waits_is_told_the_plugin_of_the_task_before_it(run, monkeypatch):
+    told = []
+
+    def child(target, spec):
+        told.append(msgspec.msgpack.decode(spec, type=Spare))
+        return ChildProcess(target, spec)
+
+    monkeypatch.setattr(spares, "ChildProcess", child)
+    start(run, "one", folder=PLUGINS)
+    until(lambda: waiting_of(run))
+    assert told == [Spare(ENGINE, {}, PLUGINS)]
 
 
 def test_tasks_of_one_name_share_the_one_that_was_taken(run):

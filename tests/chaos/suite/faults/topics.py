@@ -46,8 +46,7 @@ def retention(world: World, chance: random.Random) -> Iterator[str]:
         end = max((offset + 1 for _, offset in flow.feed.places.values()), default=0)
         low = committed + (end - committed) // 2
         flow.excused_lost |= {n for n, (_, offset) in flow.places().items() if committed <= offset < low}
-        place = TopicPartition(flow.feed.topic, 0, low)
-        world.topics.admin.delete_records([place], operation_timeout=30)[place].result(60)
+        world.topics.delete_before(flow.feed.topic, low)
     finally:
         world.request("PUT", f"/connectors/{flow.name}/resume")
 
