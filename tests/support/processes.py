@@ -1,9 +1,14 @@
 """Whether processes run, in tests."""
 
 import contextlib
-from collections.abc import Iterable
+import os
+import signal
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 import psutil
+
+from tests.support.waiting import until
 
 
 def running(pids: Iterable[int]) -> list[psutil.Process]:
@@ -31,3 +36,19 @@ def gone(pids: Iterable[int], within: float = 30.0) -> bool:
         with contextlib.suppress(psutil.NoSuchProcess):
             processes.append(psutil.Process(pid))
     return not psutil.wait_procs(processes, timeout=within)[1]
+
+
+@contextlib.contextmanager
+def frozen(pid: int) -> Iterator[None]:
+    """Within, a process stands still. A signal stops each of its threads when that is next to run, so this waits."""
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        until(lambda: all(_state(thread) == "T" for thread in Path(f"/proc/{pid}/task").iterdir()))
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+def _state(thread: Path) -> str:
+    """A letter, see proc(5)."""
+    return (thread / "stat").read_text().rpartition(")")[2].split()[0]

@@ -1,9 +1,7 @@
 """Producing batches to a real broker: Java's partitions and order, bounded memory, refusals that are told."""
 
 import logging
-import os
 import random
-import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -18,6 +16,7 @@ from connect.kafka.clients.settings import client_settings
 from connect.kafka.writing import topic_wait
 from connect.kafka.writing.produce import BatchProducer
 from connect.kafka.writing.refusals import DeliveryError, WrongClockError
+from tests.support.processes import frozen
 from tests.support.waiting import until
 
 PARTITIONS = """
@@ -385,8 +384,7 @@ def test_what_is_under_way_is_bounded_while_the_broker_hangs(strict_broker, new_
     producer = make_producer(strict_broker, keep_going=keep_going, java={"buffer.memory": "1048576"})
     producer.send(batch(topic, numbers(0, 100)), 0)
     assert producer.drain(30)
-    os.kill(strict_broker.running.pid, signal.SIGSTOP)
-    try:
+    with frozen(strict_broker.running.pid):
         hanging = True
         sent = 1
         try:
@@ -396,8 +394,6 @@ def test_what_is_under_way_is_bounded_while_the_broker_hangs(strict_broker, new_
             pass
         assert sent * 100 * 1024 <= (1 << 20) + 100 * 1024
         assert producer.deliveries.outstanding <= 1100
-    finally:
-        os.kill(strict_broker.running.pid, signal.SIGCONT)
     hanging = False
     assert producer.drain(60)
     assert producer.deliveries.acknowledged() == list(range(sent))
@@ -441,13 +437,10 @@ def test_records_that_are_thrown_away_at_the_end_are_reported_to_nobody(strict_b
     producer = make_producer(strict_broker, refused=lambda error, message: told.append(error))
     producer.send(batch(topic, [b"x"]), None)
     assert producer.drain(30)
-    os.kill(strict_broker.running.pid, signal.SIGSTOP)
-    try:
+    with frozen(strict_broker.running.pid):
         producer.send(batch(topic, numbers(0, 10)), None, lambda row: lambda error, message: told.append(row))
         producer.close()
         assert told == []
-    finally:
-        os.kill(strict_broker.running.pid, signal.SIGCONT)
 
 
 def test_closing_waits_for_no_broker(strict_broker, new_topic, make_producer):
@@ -455,14 +448,11 @@ def test_closing_waits_for_no_broker(strict_broker, new_topic, make_producer):
     producer = make_producer(strict_broker)
     producer.send(batch(topic, [b"x"]), None)
     assert producer.drain(30)
-    os.kill(strict_broker.running.pid, signal.SIGSTOP)
-    try:
+    with frozen(strict_broker.running.pid):
         producer.send(batch(topic, numbers(0, 10)), None)
         assert not producer.drain(0.2)
         producer.close()
         assert producer.deliveries.outstanding == 0
-    finally:
-        os.kill(strict_broker.running.pid, signal.SIGCONT)
 
 
 def test_the_timestamp_zero_is_written_as_one_and_never_as_now_and_that_is_said_once(
