@@ -1,4 +1,7 @@
-"""The worker's side of connector host processes: starts them, calls them, gives up on those that hang (P6)."""
+"""The worker's side of connector host processes: starts them, calls them, ends them.
+
+Those that hang are killed (P6), those in which nothing runs end some minutes after the last call.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +30,8 @@ log = logging.getLogger("connect.worker")
 
 _OWN = "own "
 _APART = "apart "
+#: How long a host is kept in which no connector runs: whoever edits a configuration asks again and again.
+IDLE_S = 300.0
 
 T = TypeVar("T")
 
@@ -112,7 +117,9 @@ class ConnectorHosts:
         """
         host = self._host(ref, connector)
         try:
-            return msgspec.convert(host.call(connector, request, timeout), answer)
+            result = host.call(connector, request, timeout)
+            host.note(connector, request)
+            return msgspec.convert(result, answer)
         except ConnectorCallError:
             # Was it killed for the sake of another connector, or of a deleted one of this name? Whoever asks about a
             # configuration need not know.
@@ -127,6 +134,8 @@ class ConnectorHosts:
                 f" {timeout:g} s. Its process was killed; look for a call that waits without a time-out.",
                 kind=ErrorKind.STALLED,
             ) from None
+        finally:
+            self._left(host)
 
     def call_apart(self, ref: PluginRef, request: messages.Request, timeout: float, answer: type[T]) -> T:
         """The same in a process of its own, which ends with it: no connector waits for what this waits for."""
@@ -182,7 +191,26 @@ class ConnectorHosts:
             if host is None or not host.alive or host.given_up is not None:
                 host = self._hosts[key] = _Host(key, self._spec(), self._listener, self._died)
             host.connectors.add(connector)
+            host.users += 1
             return host
+
+    def _left(self, host: _Host) -> None:
+        with self._lock:
+            host.users -= 1
+            if host.idle_until is not None:
+                host.idle_until.cancel()
+                host.idle_until = None
+            if host.is_idle and not self._closed:
+                host.idle_until = threading.Timer(IDLE_S, self._end_if_idle, (host,))
+                host.idle_until.daemon = True
+                host.idle_until.start()
+
+    def _end_if_idle(self, host: _Host) -> None:
+        with self._lock:
+            if not host.is_idle or self._hosts.get(host.key) is not host:
+                return
+            del self._hosts[host.key]
+        host.close()
 
     def _apart(self) -> _Host:
         with self._lock:
@@ -236,6 +264,9 @@ class _Host:
         self.key = key
         self.connectors: set[str] = set()
         self.calls: list[str] = []  # the connectors of which a call is under way
+        self.running: set[str] = set()  # those that it was asked to start, and not to stop
+        self.users = 0  # calls that have it, or are about to
+        self.idle_until: threading.Timer | None = None
         self.given_up: str | None = None  # the connector for whose sake it was killed
         self.forgotten = False  # it was killed because its connector was deleted
         self._listener = listener
@@ -263,6 +294,18 @@ class _Host:
         finally:
             self.calls.remove(connector)
             self._waiting.pop(question, None)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no connector runs in it and nobody calls it."""
+        return not self.users and not self.running
+
+    def note(self, connector: str, request: messages.Request) -> None:
+        """It has done what was asked."""
+        if isinstance(request, messages.StartConnector):
+            self.running.add(connector)
+        elif isinstance(request, messages.StopConnector):
+            self.running.discard(connector)
 
     def tell(self, message: messages.Message) -> None:
         with contextlib.suppress(OSError):  # it is gone, or does not read

@@ -14,7 +14,7 @@ import pytest
 from connect.errors import ConnectError
 from connect.pipeline.error_kinds import ErrorKind
 from connect.plugins import PluginKind, PluginRef
-from connect.worker import messages
+from connect.worker import hosts, messages
 from connect.worker.hosts import ConnectorCallError, ConnectorHosts
 from connect.worker.processes import start_server
 from tests.support.waiting import until
@@ -362,3 +362,34 @@ def test_whoever_waits_for_values_does_not_hold_up_the_end(run):
     assert "SIGKILL" in str(errors[0])
     with pytest.raises(ConnectorCallError, match="shutting down"):
         run.choices("number")
+
+
+def processes(run: Run) -> list[int]:
+    return [host._child.pid for host in list(run.hosts._hosts.values())]
+
+
+def test_a_process_in_which_no_connector_runs_ends_some_time_after_the_last_call(run, monkeypatch):
+    monkeypatch.setattr(hosts, "IDLE_S", 0.2)
+    run.start("a")
+    run.start("b")
+    pid = run.pid("a")
+    run.hosts.call(TRYING, "a", messages.StopConnector(), WITHIN_S, type(None))
+    assert run.hosts._hosts[TRYING.target].idle_until is None  # for b
+    run.hosts.call(TRYING, "b", messages.StopConnector(), WITHIN_S, type(None))
+    until(lambda: not psutil.pid_exists(pid))
+    assert not processes(run)
+    run.start("a")
+    assert run.pid("a") != pid
+    assert not [event for event in run.listener.events if event[0] in {"lost", "failed"}]
+
+
+def test_it_does_not_end_under_a_call_that_is_about_to_be_made(run):
+    config = {"name": "new", "connector.class": "trying.TryingConnector"}
+    run.hosts.validate(TRYING, {}, config, [], WITHIN_S)
+    (pid,) = processes(run)
+    host = run.hosts._host(TRYING, "new")
+    run.hosts._end_if_idle(host)  # its time is over just now
+    assert host.call("new", messages.Match("a.*", ["abc", "b"]), WITHIN_S) == ["abc"]
+    run.hosts._left(host)
+    run.hosts._end_if_idle(host)
+    until(lambda: not psutil.pid_exists(pid))
