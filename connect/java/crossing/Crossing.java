@@ -1056,12 +1056,12 @@ public final class Crossing {
 
         void headers(Headers[] headers) {
             int start = begin();
-            head(headers.length, 0x90, 0xdc);
+            list(headers.length);
             for (int row = 0; row < headers.length; row++) {
-                head(headers[row].size(), 0x90, 0xdc);
+                list(headers[row].size());
                 for (Iterator each = headers[row].iterator(); each.hasNext();) {
                     Header header = (Header) each.next();
-                    head(3, 0x90, 0xdc);
+                    list(3);
                     pack(null, header.key());
                     whole(index(header.schema()));
                     pack(header.schema(), header.value());
@@ -1076,12 +1076,12 @@ public final class Crossing {
                 return;
             }
             int start = begin();
-            head(rows, 0x90, 0xdc);
+            list(rows);
             for (int row = 0; row < rows; row++) {
                 org.apache.kafka.common.header.Header[] pairs = headers[row].toArray();
-                head(pairs.length, 0x90, 0xdc);
+                list(pairs.length);
                 for (int each = 0; each < pairs.length; each++) {
-                    head(2, 0x90, 0xdc);
+                    list(2);
                     pack(null, pairs[each].key());
                     pack(null, pairs[each].value());
                 }
@@ -1166,7 +1166,7 @@ public final class Crossing {
             } else {
                 integer(PACKED);
                 int start = begin();
-                head(rows, 0x90, 0xdc);
+                list(rows);
                 for (int row = 0; row < rows; row++) {
                     pack(schema, values[row]);
                 }
@@ -1405,7 +1405,7 @@ public final class Crossing {
             } else if (value instanceof Collection) {
                 Collection items = (Collection) value;
                 Schema of = schema == null ? null : schema.valueSchema();
-                head(items.size(), 0x90, 0xdc);
+                list(items.size());
                 for (Object item : items) {
                     pack(of, item);
                 }
@@ -1413,7 +1413,7 @@ public final class Crossing {
                 Map map = (Map) value;
                 Schema ofKeys = schema == null ? null : schema.keySchema();
                 Schema ofValues = schema == null ? null : schema.valueSchema();
-                head(map.size(), 0x80, 0xde);
+                map(map.size());
                 for (Object each : map.entrySet()) {
                     pack(ofKeys, ((Map.Entry) each).getKey());
                     pack(ofValues, ((Map.Entry) each).getValue());
@@ -1421,7 +1421,7 @@ public final class Crossing {
             } else if (value instanceof Struct) {
                 Struct struct = (Struct) value;
                 List fields = struct.schema().fields();
-                head(fields.size(), 0x80, 0xde);
+                map(fields.size());
                 for (Object each : fields) {
                     Field field = (Field) each;
                     pack(null, field.name());
@@ -1444,7 +1444,16 @@ public final class Crossing {
             }
         }
 
-        /** The size of a list or a map. */
+        /** Begins a list of so many values. */
+        void list(int size) {
+            head(size, 0x90, 0xdc);
+        }
+
+        /** Begins a map of so many pairs. */
+        void map(int size) {
+            head(size, 0x80, 0xde);
+        }
+
         void head(int size, int small, int middle) {
             room(16);
             if (size < 16) {
