@@ -264,6 +264,8 @@ def test_connectors_share_a_jvm_and_its_end(
     pool.until(lambda: worker.states("other")["0"][0] == "FAILED", "so do those of the other", within=PATIENCE_S)
     if isolation == "plugin":
         assert worker.runs("file", 1)
+    # Tasks hear that their JVM ends before it has: what is restarted by then would end with it.
+    pool.until(lambda: len(jvms(worker)) == 1 + count, "their JVM is gone", within=PATIENCE_S)
     for name in ("unruly", "other", "file"):
         worker.do("POST", f"/connectors/{name}/restart?includeTasks=true&onlyFailed=true")
     pool.until(all_run, "all run again", within=PATIENCE_S)
