@@ -225,7 +225,7 @@ class PluginLoaders:
     def shared(cls, folders: Iterable[str]) -> Iterator[PluginLoaders]:
         """Those that all tasks of this process have which need the same plug-ins: classes are loaded once."""
         key = tuple(dict.fromkeys(folders))
-        made = cls.keep(key)
+        made = cls._taken(key)
         try:
             yield made
         finally:
@@ -236,9 +236,12 @@ class PluginLoaders:
                     del cls._shared[key]
 
     @classmethod
-    def keep(cls, folders: Iterable[str]) -> PluginLoaders:
-        """The same, for as long as the process lives."""
-        key = tuple(dict.fromkeys(folders))
+    def keep(cls, folders: Iterable[str]) -> None:
+        """Make those of `shared` before a task asks for them. They stay as long as the process lives."""
+        cls._taken(tuple(dict.fromkeys(folders)))
+
+    @classmethod
+    def _taken(cls, key: tuple[str, ...]) -> PluginLoaders:
         with _lock:
             made, users = cls._shared.get(key, (None, 0))
             made = made or cls(key)

@@ -318,6 +318,8 @@ class _Host:
 
     def close(self) -> None:
         self._closing = True
+        if self.idle_until is not None:
+            self.idle_until.cancel()
         self.kill()
 
     def _read(self) -> None:

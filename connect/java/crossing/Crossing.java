@@ -60,8 +60,6 @@ public final class Crossing {
     static final int DATE = 3;
     static final int TIME = 4;
 
-    static final org.apache.kafka.common.header.Header[] NO_HEADERS = {};
-
     static final int MOST_DIGITS = 38;
     static final BigInteger TOO_LARGE = BigInteger.TEN.pow(MOST_DIGITS);
 
@@ -116,8 +114,7 @@ public final class Crossing {
         for (int row = 0; row < rows; row++) {
             String topic = (String) topics[row];
             byte[] bytes = (byte[]) data[row];
-            RecordHeaders of = headers == null ? new RecordHeaders() : headers[row];
-            SchemaAndValue found = converter.toConnectData(topic, of, bytes);
+            SchemaAndValue found = converter.toConnectData(topic, headers[row], bytes);
             schemas[row] = found.schema();
             values[row] = found.value();
         }
@@ -138,11 +135,10 @@ public final class Crossing {
         RecordHeaders[] added = new RecordHeaders[rows];
         boolean changed = false;
         for (int row = 0; row < rows; row++) {
-            RecordHeaders before = headers == null ? new RecordHeaders() : headers[row];
-            RecordHeaders after = new RecordHeaders(before);
+            RecordHeaders after = new RecordHeaders(headers[row]);
             data[row] = converter.fromConnectData((String) topics[row], after, schemas[row], values[row]);
             added[row] = after;
-            changed |= !after.equals(before);
+            changed |= !after.equals(headers[row]);
         }
         Out out = new Out();
         out.column(Schema.OPTIONAL_BYTES_SCHEMA, data, rows);
@@ -158,8 +154,7 @@ public final class Crossing {
         Headers[] made = new Headers[rows];
         for (int row = 0; row < rows; row++) {
             made[row] = new ConnectHeaders();
-            org.apache.kafka.common.header.Header[] pairs = raw == null ? NO_HEADERS : raw[row].toArray();
-            for (org.apache.kafka.common.header.Header each : pairs) {
+            for (org.apache.kafka.common.header.Header each : raw[row].toArray()) {
                 made[row].add(each.key(), converter.toConnectHeader((String) topics[row], each.key(), each.value()));
             }
         }
@@ -485,15 +480,14 @@ public final class Crossing {
         }
 
         RecordHeaders[] rawHeaders(int rows) {
-            if (buffer.getInt() == 0) {
-                return null;
+            Unpacker packed = buffer.getInt() == 0 ? null : packed();
+            if (packed != null) {
+                packed.size();
             }
             RecordHeaders[] headers = new RecordHeaders[rows];
-            Unpacker packed = packed();
-            packed.size();
             for (int row = 0; row < rows; row++) {
                 headers[row] = new RecordHeaders();
-                for (int left = packed.size(); left > 0; left--) {
+                for (int left = packed == null ? 0 : packed.size(); left > 0; left--) {
                     packed.size();
                     String key = (String) packed.value(null);
                     headers[row].add(key, (byte[]) packed.value(null));

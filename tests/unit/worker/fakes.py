@@ -233,6 +233,27 @@ class FakeProducer:
         self.closed = True
 
 
+class NotesCalls:
+    """What the tasks of these tests have in common: they note their calls, and raise what the test says.
+
+    Attributes:
+        calls: so far.
+        errors: to be raised, by the name of the call.
+    """
+
+    def __init__(self, calls: list[Any]) -> None:
+        self.calls = calls
+        self.errors: dict[str, Exception] = {}
+
+    def stop(self) -> None:
+        self.calls.append("stop")
+        self.fail("stop")
+
+    def fail(self, where: str) -> None:
+        if where in self.errors:
+            raise self.errors[where]
+
+
 class OneStep:
     """A step of the chain made of a function on batches."""
 

@@ -22,20 +22,19 @@ from connect.worker.control import SourceContext
 from connect.worker.progress import ProgressReport
 from connect.worker.source_loop import SourceLoop
 
-from .fakes import Clock, FakeControl, FakeProducer
+from .fakes import Clock, FakeControl, FakeProducer, NotesCalls
 
 Polled = SourceBatch | Iterable[SourceRecord] | None
 
 
-class Task(SourceTask):
+class Task(NotesCalls, SourceTask):
     """Notes its calls; its polls do what the script says, and after the last the task is to stop."""
 
     def __init__(self, calls: list[Any], control: FakeControl) -> None:
-        self.calls = calls
+        super().__init__(calls)
         self.control = control
         self.script: deque[Callable[[], Polled]] = deque()
         self.done: list[tuple[Any, RecordMetadata | None]] = []
-        self.errors: dict[str, Exception] = {}
         self.on_start: Callable[[], None] = lambda: None
 
     def start(self, config: Mapping[str, str]) -> None:
@@ -56,14 +55,6 @@ class Task(SourceTask):
 
     def commit_record(self, record: SourceRecord, metadata: RecordMetadata | None) -> None:
         self.done.append((record.value, metadata))
-
-    def stop(self) -> None:
-        self.calls.append("stop")
-        self.fail("stop")
-
-    def fail(self, where: str) -> None:
-        if where in self.errors:
-            raise self.errors[where]
 
 
 class Setting:

@@ -21,18 +21,17 @@ from connect.worker import loop, messages, sink_loop
 from connect.worker.progress import ProgressReport
 from connect.worker.sink_loop import SinkLoop
 
-from .fakes import T0, T1, Clock, FakeConsumer, FakeControl, OneStep, mixed, rows
+from .fakes import T0, T1, Clock, FakeConsumer, FakeControl, NotesCalls, OneStep, mixed, rows
 
 
-class Task(SinkTask):
+class Task(NotesCalls, SinkTask):
     """Notes its calls, and does with batches and offsets what the test says."""
 
     def __init__(self, calls: list[Any]) -> None:
-        self.calls = calls
+        super().__init__(calls)
         self.on_put: Callable[[SinkBatch], None] = lambda batch: None
         self.on_pre_commit: Callable[[dict[TopicPartition, int]], Any] = lambda offsets: offsets
         self.known: dict[TopicPartition, int] | None = None
-        self.errors: dict[str, Exception] = {}
         self.opened: Sequence[str] = ()
 
     def start(self, config: Mapping[str, str]) -> None:
@@ -65,14 +64,6 @@ class Task(SinkTask):
     def close(self, partitions: Sequence[TopicPartition]) -> None:
         self.calls.append(("close", sorted(partitions)))
         self.fail("close")
-
-    def stop(self) -> None:
-        self.calls.append("stop")
-        self.fail("stop")
-
-    def fail(self, where: str) -> None:
-        if where in self.errors:
-            raise self.errors[where]
 
 
 class Setting:
