@@ -106,7 +106,7 @@ class JavaTask(EngineTask):
             if failure is not None:
                 raise jvm.as_error(failure, f"{self._connector.java_class} failed")
             if time.monotonic() >= until:
-                return self._progress()
+                return jvm.translated(self._progress, "the task's metrics cannot be read")
 
     def pause(self) -> None:
         self._paused = True

@@ -10,12 +10,13 @@ import contextvars
 import logging
 import os
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, ClassVar, Final, TypeVar
+from typing import Any, ClassVar, Final, NoReturn, TypeVar
 
 from connect.errors import ConfigError, ConnectError, DataError, RetriableError
 from connect.java import loggers
@@ -23,6 +24,7 @@ from connect.java.plugin_path import discovery, plugin_path
 from connect.jvm.jars import JarsUnavailable, resolve
 from connect.jvm.java import JavaNotFound, find_java, home_of
 
+log = logging.getLogger("connect.java")
 T = TypeVar("T")
 #: Of a JVM, unless a user says otherwise: few threads and a small heap at first, as each task has a JVM. Half of the
 #: heap is for young objects: with a third, a source at full speed spends much of its time collecting them.
@@ -45,6 +47,8 @@ _TALKATIVE: Final = (
     "org.apache.kafka.connect.runtime.SinkConnectorConfig",
     "org.apache.kafka.connect.runtime.TaskConfig",
 )
+#: How long shutdown hooks of a JVM may take that a plug-in ends.
+_HOOKS_S: Final = 10.0
 _lock = threading.Lock()
 #: The contexts of the tasks of this process, by what the names of their threads in Java have in them.
 _contexts: dict[str, contextvars.Context] = {}
@@ -268,6 +272,8 @@ class PluginLoaders:
 def translated(call: Callable[[], T], what: str, *, plain: bool = False) -> T:
     """Run Java code; its exceptions become errors of this project with Java's words. `plain` as for `as_error`.
 
+    Does not return when a plug-in has called System.exit.
+
     Raises:
         ConfigError, DataError, RetriableError, ConnectError: as the exception says.
     """
@@ -277,7 +283,19 @@ def translated(call: Callable[[], T], what: str, *, plain: bool = False) -> T:
         return call()
     except jpype.JException as error:
         failure = as_error(error, what, plain=plain)
+    except jpype.JVMNotRunning:
+        _end_with_it()
     raise failure  # its cause is Java's trace
+
+
+def _end_with_it() -> NoReturn:
+    """Wait for the end of this process: its JVM is about to end it, and runs its shutdown hooks before.
+
+    A task that failed by now would be a guess at the cause; and who restarted it would begin another in this process.
+    """
+    time.sleep(_HOOKS_S)
+    log.error("The JVM has not ended within %g s of System.exit: a shutdown hook hangs. Its process ends.", _HOOKS_S)
+    os._exit(1)
 
 
 def as_error(error: Any, what: str, *, plain: bool = False) -> ConnectError:

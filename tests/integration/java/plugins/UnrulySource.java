@@ -25,15 +25,23 @@ public class UnrulySource extends SourceConnector {
         return new ConfigDef().define(
             "folder", ConfigDef.Type.STRING, ConfigDef.Importance.HIGH, "Where files tell tasks what to do.");
     }
+    private static void exitAfter(int milliseconds) {
+        Runtime.getRuntime().addShutdownHook(new Thread(() -> {
+            try { Thread.sleep(milliseconds); } catch (InterruptedException e) { }
+        }));
+        System.exit(3);
+    }
     public static class UnrulyTask extends SourceTask {
-        private Path exit, leak; private long n;
+        private Path exit, hang, leak; private long n;
         public String version() { return "1.0"; }
         public void start(Map<String, String> config) {
             exit = Path.of(config.get("folder"), "exit-" + config.get("number"));
+            hang = Path.of(config.get("folder"), "hang-" + config.get("number"));
             leak = Path.of(config.get("folder"), "leak-" + config.get("number"));
         }
         public List<SourceRecord> poll() throws InterruptedException {
-            if (Files.exists(exit)) System.exit(3);
+            if (Files.exists(exit)) exitAfter(1_000);
+            if (Files.exists(hang)) exitAfter(1_000_000);
             List<long[]> all = new ArrayList<>();
             while (Files.exists(leak)) all.add(new long[1 << 20]);
             Thread.sleep(20);
