@@ -204,6 +204,7 @@ class AssignedWork:
             refuse_masks(self._worker, state.connectors[name])
             resolved = self._worker.resolved({**state.connectors[name], "name": name})
             ref = connector_plugin(self._worker.plugins, resolved.values)
+            self._worker.expect(name, ref, resolved.values)
             self._worker.connectors.start(name, ref, resolved.values, secrets_of(resolved))
         self._states.put(name, STATES[target])
         self.publish_tasks(name)

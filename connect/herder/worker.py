@@ -74,8 +74,8 @@ class Worker:
         self.measures = Measures(config)
         self.plugin_path: list[str] = [str(Path(folder).absolute()) for folder in config["plugin.path"] or []]
         self.plugins = Plugins.discover(self.plugin_path)
-        spares = Spares(JavaProcessOptions.parse(config).spare_processes, self.raw)
-        self.supervisor = Supervisor(entitled_until=member.live_until, spares=spares)
+        self._spares = Spares(JavaProcessOptions.parse(config).spare_processes, self.raw)
+        self.supervisor = Supervisor(entitled_until=member.live_until, spares=self._spares)
         level = logging.getLogger("connect").getEffectiveLevel()
         self.hosts = ConnectorHosts(self.plugin_path, level)
         self.connectors = Connectors(self.hosts, self.measures.connectors, self.options.default_engine)
@@ -146,6 +146,15 @@ class Worker:
         found = self.resolver.resolve(config)
         redactor.remember(secrets_of(found))
         return found
+
+    def expect(self, connector: str, ref: PluginRef, config: Mapping[str, str]) -> None:
+        """A connector may start here soon: the JVM of its first task begins beside that of the connector itself.
+
+        Raises:
+            ConfigError: `java.isolation` has a value that it does not know.
+        """
+        if ref.language == "java" and java_process(self.raw, config, connector, 0, ref.folder).takes_spare:
+            self._spares.expect(JAVA_ENGINE, ref.folder)
 
     def spec(
         self,

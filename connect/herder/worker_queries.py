@@ -6,6 +6,7 @@ import logging
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from typing import ParamSpec, TypeVar
 
 from connect.errors import ConnectError
@@ -15,6 +16,7 @@ from connect.herder.choices import Choices, choices
 from connect.herder.dead_letters import DeadLetters
 from connect.herder.plugin_settings import plugin_settings
 from connect.herder.trials import TrialRequest, Trials
+from connect.herder.views import connector_plugin
 from connect.herder.worker import Worker
 from connect.pipeline.findings import KeyDefinition, Validation
 from connect.worker.trials import TrialResult
@@ -75,7 +77,9 @@ class WorkerQueries:
         return self._trials.begin(request)
 
     def refuse_if_wrong(self, name: str, config: Mapping[str, str]) -> None:
-        """Validate, on this thread. Raises BadRequestError with all errors."""
+        """Validate what is to run, on this thread. Raises BadRequestError with all errors."""
+        with suppress(ConnectError, ValueError):  # the validation says so
+            self._worker.expect(name, connector_plugin(self._worker.plugins, config), config)
         checks.refuse_if_wrong(name, config, checks.validate(self._worker, self._policy, config))
 
     def plugin_settings(self, name: str, version: str | None = None) -> Future[list[KeyDefinition]]:

@@ -46,9 +46,9 @@ class JavaEngine(Engine):
         jvm.start()
         jvm.attach()
         try:
-            rehearse(worker_config, self._run_for_a_moment)
             if folder:
                 jvm.PluginLoaders.keep([folder])
+            rehearse(worker_config, self._run_for_a_moment)
         finally:
             jvm.detach()
 

@@ -1,6 +1,7 @@
 """Spare processes: they have loaded an engine before there is a task for them. A JVM takes seconds to start.
 
-A worker has them for engines that it runs. The first task of one has none; those behind it find one that is ready.
+A worker has them for engines that it runs. For the first task of one, it is begun while its connector is looked at; the
+tasks behind it find one that is ready.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
+import time
 from collections import Counter
 from collections.abc import Mapping
 from typing import Final
@@ -39,11 +41,19 @@ class Spares:
         self._config = dict(worker_config or {})
         self._waiting: dict[str, list[ChildProcess]] = {}
         self._users: Counter[str] = Counter()
+        self._expected: dict[str, float] = {}  # until when, on the monotonic clock
         self._folders: dict[str, str | None] = {}
         self._timers: dict[str, threading.Timer] = {}
         self._closed = False
         self._lock = threading.Lock()
         self._tending = threading.Lock()
+
+    def expect(self, engine: str, folder: str | None) -> None:
+        """A task may come: begin a process for it now, unless one waits. It ends if none comes. See `take`."""
+        with self._lock:
+            self._expected[engine] = time.monotonic() + KEPT_S
+            self._folders[engine] = folder
+        self._tend_in(0, engine)
 
     def take(self, engine: str, folder: str | None) -> ChildProcess | None:
         """One that a task is to have, None where none waits. `left` is to be called when that task's process ends.
@@ -93,15 +103,19 @@ class Spares:
             timer.start()
 
     def _tend(self, engine: str) -> None:
-        """Start those that are missing while the engine is in use, end them when it is not."""
+        """Start those that are missing while the engine is in use or about to be, end them when it is not."""
         with self._tending:
             with self._lock:
                 waiting = self._waiting.setdefault(engine, [])
-                wanted = self._wanted if self._users[engine] > 0 and not self._closed else 0
+                in_use = self._users[engine] > 0
+                expected = not in_use and time.monotonic() < self._expected.get(engine, 0.0)
+                wanted = self._wanted if (in_use or expected) and not self._closed else 0
                 over, waiting[wanted:] = waiting[wanted:], []
                 missing = wanted - len(waiting)
                 spare = Spare(engine, self._config, self._folders.get(engine))
             _end(over)
+            if expected:
+                self._tend_in(KEPT_S, engine)
             for _ in range(missing):
                 try:
                     child = ChildProcess(pack_process.main, msgspec.msgpack.encode(spare))

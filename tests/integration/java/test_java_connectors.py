@@ -275,6 +275,15 @@ def test_connectors_share_a_jvm_and_its_end(
         pool.until(lambda: [*dict.fromkeys(seen.values)] == ["one", "two"], "the lines are there", within=PATIENCE_S)
 
 
+def test_a_jvm_is_begun_beside_the_one_that_validates(pool: Pool) -> None:
+    del pool.settings["java.spare.processes"]
+    (worker,) = pool.start()
+    config = {"connector.class": SINK, "connector.language": "java", "name": "sink"}
+    refused = worker.ask("PUT", "/connectors/sink/config", config)
+    assert refused.status == 400
+    pool.until(lambda: len(jvms(worker)) == 2, "one is there for the task of what is written next", within=PATIENCE_S)
+
+
 def test_the_next_connector_takes_the_jvm_that_waits(pool: Pool, tmp_path: Path, new_topic: Callable[..., str]) -> None:
     del pool.settings["java.spare.processes"]
     topic = new_topic()

@@ -56,6 +56,23 @@ def test_no_process_waits_before_the_first_task_and_the_second_takes_the_one_tha
     until(lambda: waiting_of(run) and waiting_of(run) != [spare])
 
 
+def test_the_first_task_takes_one_that_was_begun_when_it_was_expected(run, monkeypatch):
+    monkeypatch.setattr(spares, "KEPT_S", 60.0)
+    run.supervisor._spares.expect(ENGINE, None)
+    until(lambda: waiting_of(run))
+    (spare,) = waiting_of(run)
+    run.supervisor._spares.expect(ENGINE, None)  # by who runs the connector, after who wrote its configuration
+    assert start(run, "one").pid == spare
+
+
+def test_one_that_was_begun_for_a_task_that_does_not_come_ends(run):
+    run.supervisor._spares.expect(ENGINE, None)
+    until(lambda: waiting_of(run))
+    (spare,) = waiting_of(run)
+    until(lambda: not waiting_of(run))
+    until(lambda: not psutil.pid_exists(spare))
+
+
 def test_one_that_waits_is_told_the_plugin_of_the_task_before_it(run, monkeypatch):
     told = []
 
@@ -118,7 +135,8 @@ def test_one_that_was_killed_is_given_to_nobody(run):
 
 def test_a_worker_that_is_to_have_none_has_none(tmp_path, monkeypatch):
     monkeypatch.setattr(spares, "QUIET_S", 0.0)
-    run = Run(tmp_path)
+    run = Run(tmp_path, spares=spares.Spares(0))
+    run.supervisor._spares.expect(ENGINE, None)
     start(run, "one")
     start(run, "other")
     assert not run.supervisor._spares._timers
