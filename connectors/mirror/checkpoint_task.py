@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Mapping
+from itertools import takewhile
 from typing import Any, Final
 
 from connect import RetriableError, SourceBatch, SourceRecord, SourceTask, TopicPartition, __version__
@@ -61,17 +62,18 @@ class MirrorCheckpointTask(SourceTask):
         self._take_syncs(min(_POLL_S, max(0.0, due - now)))
         if not self._reader.at_end or self.context.stopping():
             return None
-        records: list[SourceRecord] = []
         now = time.monotonic()
         if now >= self._emit_due:
             self._emit_due = now + _AGAIN_S  # unless all goes well
             records = self._look()
             self._emit_due = now + self._options.emit_checkpoints_seconds
+            if records and self._emits:
+                return SourceBatch.of(records)  # at once: they count as written, and what follows may fail
         if self._commits and now >= self._commit_due:
             self._commit_due = now + _AGAIN_S
             self._commit_groups()
             self._commit_due = now + self._options.sync_offsets_seconds
-        return SourceBatch.of(records) if records and self._emits else None
+        return None
 
     def _begin(self) -> None:
         """Read earlier checkpoints, and follow the syncs from their beginning."""
@@ -122,15 +124,11 @@ class MirrorCheckpointTask(SourceTask):
 
     def _look(self) -> list[SourceRecord]:
         """Read the groups' offsets, and make records of what is new."""
-        records = []
-        for group in self._groups:
-            if self.context.stopping():
-                break
-            for checkpoint in self._checkpoints.newer(group, self._source.committed(group)):
-                self._checkpoints.remember(checkpoint)
-                self.context.metrics.count("mirror_checkpoints_written_total", source=self._alias, group=group)
-                records.append(self._record(checkpoint))
-        return records
+        groups = takewhile(lambda _: not self.context.stopping(), self._groups)
+        found = self._checkpoints.take((group, self._source.committed(group)) for group in groups)
+        for checkpoint in found:
+            self.context.metrics.count("mirror_checkpoints_written_total", source=self._alias, group=checkpoint.group)
+        return [self._record(checkpoint) for checkpoint in found]
 
     def _record(self, checkpoint: Checkpoint) -> SourceRecord:
         partition = checkpoint.partition

@@ -39,6 +39,16 @@ class Checkpoints:
         """The newest of a group, by partition of the target."""
         return self._newest.get(group, {})
 
+    def take(self, committed: Iterable[tuple[str, Mapping[TopicPartition, tuple[int, str]]]]) -> list[Checkpoint]:
+        """The checkpoints to write now of groups that have committed this, remembered as written.
+
+        Where reading what a group has committed raises, none is.
+        """
+        found = [checkpoint for group, offsets in committed for checkpoint in self.newer(group, offsets)]
+        for checkpoint in found:
+            self.remember(checkpoint)
+        return found
+
     def newer(self, group: str, committed: Mapping[TopicPartition, tuple[int, str]]) -> list[Checkpoint]:
         """The checkpoints to write now that a group has committed this at the source.
 

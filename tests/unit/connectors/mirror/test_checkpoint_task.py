@@ -1,0 +1,92 @@
+"""A checkpoint that was found is written, whatever else a cluster does not answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from connect import RetriableError, TopicPartition
+from connect.data import Plain
+from connect.telemetry.metrics import Registry
+from connectors.mirror import checkpoint_task
+from connectors.mirror.checkpoint_task import MirrorCheckpointTask
+from connectors.mirror.notes import Checkpoint, OffsetSync
+
+ORDERS = TopicPartition("orders", 0)
+CONFIG = {
+    "source.cluster.alias": "A",
+    "target.cluster.alias": "B",
+    "source.cluster.bootstrap.servers": "localhost:1",
+    "target.cluster.bootstrap.servers": "localhost:2",
+    "topics": "orders",
+    "task.assigned.groups": "shop,bank",
+    "sync.group.offsets.enabled": "true",
+    "emit.checkpoints.interval.seconds": "1",
+    "sync.group.offsets.interval.seconds": "1",
+}
+
+
+class Cluster:
+    """Either cluster. `silent` are questions that it does not answer, once each."""
+
+    name = "Cluster"
+    silent: set[str]
+
+    def topics(self) -> dict[str, int]:
+        return {"mm2-offset-syncs.B.internal": 1}
+
+    def committed(self, group: str) -> dict[TopicPartition, tuple[int, str]]:
+        self._answer(f"committed {group}")
+        return {ORDERS: (7, "")}
+
+    def group_states(self, groups: Iterable[str]) -> dict[str, str]:
+        self._answer("states")
+        return dict.fromkeys(groups, "DEAD")
+
+    def commit(self, group: str, offsets: Mapping[TopicPartition, int]) -> None: ...
+
+    def _answer(self, question: str) -> None:
+        if question in self.silent:
+            self.silent.remove(question)
+            raise RetriableError(f"no answer: {question}")
+
+
+class Syncs:
+    """The topic of offset syncs."""
+
+    at_end = True
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        sync = OffsetSync(ORDERS, 5, 5)
+        self._batches = [type("Batch", (), {"keys": Plain([sync.key]), "values": Plain([sync.value]), "offsets": [0]})]
+
+    def poll(self, *_: Any) -> Any:
+        return self._batches.pop() if self._batches else None
+
+    def close(self) -> None: ...
+
+
+@pytest.mark.parametrize("silent", ["committed bank", "states"])
+def test_checkpoints_are_written_though_a_cluster_does_not_answer_what_follows(monkeypatch, silent):
+    clock = [1000.0]
+    monkeypatch.setattr(checkpoint_task.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(checkpoint_task, "admin", lambda *_: cluster)
+    monkeypatch.setattr(checkpoint_task, "PartitionReader", Syncs)
+    cluster = Cluster()
+    cluster.silent = {silent}
+    task = MirrorCheckpointTask()
+    task.context = SimpleNamespace(connector="mirror", task_id=0, metrics=Registry().labelled(), stopping=lambda: False)
+    task.start(CONFIG)
+    written = set()
+    for _ in range(6):
+        clock[0] += 3.0
+        try:
+            batch = task.poll()
+        except RetriableError:
+            continue
+        written |= {Checkpoint.read(record.key, record.value).group for record in batch or ()}
+    assert not cluster.silent
+    assert written == {"shop", "bank"}
