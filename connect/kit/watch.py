@@ -44,7 +44,7 @@ class Chore(NamedTuple):
     """A periodic operation, beside looking for work.
 
     Attributes:
-        run: raises ConnectError on failure; it is tried again.
+        run: what it raises is an outage; it is tried again.
         seconds: the interval; None: once, until it succeeds.
     """
 
@@ -100,6 +100,7 @@ class Watch(threading.Thread, Generic[T]):
         self._error: Exception | None = None
         self._refusals = 0
         self._wanted = False  # somebody went without an answer
+        self._lock = threading.Lock()  # of the work, and whether it is wanted
         self._waiter = Waiter(what)
         self._waiters = {chore: Waiter(what) for chore in chores}
 
@@ -111,10 +112,11 @@ class Watch(threading.Thread, Generic[T]):
             ConnectError: the first look was refused.
         """
         self._looked.wait(seconds)
-        if self._found is not None:
-            return self._found
-        self._wanted = True
-        error = self._error
+        with self._lock:
+            if self._found is not None:
+                return self._found
+            self._wanted = True
+            error = self._error
         if error is None:
             raise RetriableError(
                 f"The {self._what} were not found in {seconds:g} s, and are still looked for. Check that their server "
@@ -154,8 +156,9 @@ class Watch(threading.Thread, Generic[T]):
             if self._refusals == _REFUSALS:
                 self._connector.raise_error(error)
             return self._retry_seconds
-        changed = self._wanted or (self._found is not None and self._changed(self._found, found))
-        self._error, self._found, self._wanted, self._refusals = None, found, False, 0
+        with self._lock:  # who asks meanwhile either gets it, or is asked again
+            changed = self._wanted or (self._found is not None and self._changed(self._found, found))
+            self._error, self._found, self._wanted, self._refusals = None, found, False, 0
         self._waiter.goes_on()
         if changed:
             if self._names is not None:
@@ -171,8 +174,8 @@ class Watch(threading.Thread, Generic[T]):
                 chore.run()
                 self._waiters[chore].goes_on()
                 pause = float("inf") if chore.seconds is None else chore.seconds
-            except ConnectError as error:
-                self._waiters[chore].waits(str(error))
+            except Exception as error:  # without this thread no work would be found any more
+                self._waiters[chore].waits(str(error) or type(error).__name__)
                 pause = min(self._retry_seconds, chore.seconds or self._retry_seconds)
             self._chores[chore] = time.monotonic() + pause
 

@@ -151,13 +151,14 @@ def test_without_seconds_it_looks_until_it_has_found(start: Start) -> None:
     assert watch.found(0) == ["a"]
 
 
-def test_chores_are_done_after_the_first_find_and_tried_again(start: Start) -> None:
+@pytest.mark.parametrize("error", [ConnectError("not now"), KeyError("a mistake")])
+def test_chores_are_done_after_the_first_find_and_tried_again(start: Start, error: Exception) -> None:
     done: list[str] = []
 
     def fails_once() -> None:
         done.append("once")
         if len(done) == 1:
-            raise ConnectError("not now")
+            raise error
 
     look, again = Looks(RetriableError("away")), Looks(None)
     start(look, chores=[Chore(fails_once, None), Chore(again, 0.0)])

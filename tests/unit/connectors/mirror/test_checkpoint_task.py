@@ -73,10 +73,10 @@ class Syncs:
 def test_checkpoints_are_written_though_a_cluster_does_not_answer_what_follows(monkeypatch, silent):
     clock = [1000.0]
     monkeypatch.setattr(checkpoint_task.time, "monotonic", lambda: clock[0])
-    monkeypatch.setattr(checkpoint_task, "admin", lambda *_: cluster)
-    monkeypatch.setattr(checkpoint_task, "PartitionReader", Syncs)
     cluster = Cluster()
     cluster.silent = {silent}
+    monkeypatch.setattr(checkpoint_task, "admin", lambda *_: cluster)
+    monkeypatch.setattr(checkpoint_task, "PartitionReader", Syncs)
     task = MirrorCheckpointTask()
     task.context = SimpleNamespace(connector="mirror", task_id=0, metrics=Registry().labelled(), stopping=lambda: False)
     task.start(CONFIG)
