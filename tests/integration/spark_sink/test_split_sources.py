@@ -1,11 +1,10 @@
 """Source connectors on Spark in real workers: the offsets are the worker engine's, and each record comes once."""
 
 import random
-import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import psutil
@@ -16,12 +15,12 @@ from spark_sink.session.cluster import Cluster
 from tests.integration.connectors.elasticsearch.source.conftest import new_elasticsearch_index
 from tests.integration.distributed.committed import Committed
 from tests.integration.distributed.pool import Pool, PoolWorker, a_pool
+from tests.integration.spark_sink.executors import EXECUTOR, below, stopped
 from tests.integration.spark_sink.source_feeds import JSON, Feed, feed_of
 
 __all__ = ["new_elasticsearch_index"]
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
-EXECUTOR = "CoarseGrainedExecutorBackend"
 #: Spark starts with each task, and again with each kill: seconds, on a machine that is busy with other tests.
 WITHIN = 180
 
@@ -69,7 +68,7 @@ def test_engines_take_turns(pool: Pool, feed: Feed, new_topic: Callable[..., str
 
 def _kill_below(worker: PoolWorker, what: str) -> None:
     """Kill -9 of the processes below a worker whose command line has this."""
-    for process in _processes(_of(worker), what):
+    for process in below(_of(worker), what):
         with suppress(psutil.NoSuchProcess):
             process.kill()
 
@@ -77,16 +76,6 @@ def _kill_below(worker: PoolWorker, what: str) -> None:
 def _of(worker: PoolWorker) -> psutil.Process:
     assert worker.process is not None
     return psutil.Process(worker.process.pid)
-
-
-def _processes(parent: psutil.Process, what: str) -> list[psutil.Process]:
-    """This process and all below it, as far as their command line has this."""
-    found = []
-    for process in (parent, *parent.children(recursive=True)):
-        with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
-            if what in " ".join(process.cmdline()):
-                found.append(process)
-    return found
 
 
 @pytest.mark.promise("P1", "P2", "P10")
@@ -147,7 +136,7 @@ def test_a_cluster_that_loses_an_executor(
             feed.insert(2 * feed.many)
             wanted = feed.count - chance.randint(feed.many, 2 * feed.many)
             pool.until(lambda wanted=wanted: len(seen.values) >= wanted, "records come", within=WITHIN)
-            executors = _processes(psutil.Process(), EXECUTOR)
+            executors = below(psutil.Process(), EXECUTOR)
             assert executors, "executors run on the cluster"
             chance.choice(executors).kill()
         pool.until(lambda: len(seen.values) >= feed.count, "all records are there", within=WITHIN)
@@ -187,8 +176,8 @@ def test_splits_that_are_written_twice_at_the_same_time(
         for _ in range(10):
             feed.insert(feed.many)
             time.sleep(chance.uniform(0.2, 1.5))  # somewhere in the batch
-            slow = chance.choice(_processes(psutil.Process(), EXECUTOR))
-            with _stopped(slow, "pyspark.daemon"):
+            slow = chance.choice(below(psutil.Process(), EXECUTOR))
+            with stopped(slow, "pyspark.daemon"):
                 pool.until(lambda: len(seen.values) >= feed.count, "all records are there", within=WITHIN)
             if begun_again():
                 break
@@ -224,7 +213,7 @@ def test_a_driver_that_hangs_while_its_executors_run_on(
         owner = pool.up[0].states("lines")["0"][1]
         frozen = next(worker for worker in pool.workers if worker.id == owner)
         other = next(worker for worker in pool.workers if worker is not frozen)
-        with _stopped(_of(frozen)):
+        with stopped(_of(frozen)):
             pool.until(lambda: other.states("lines")["0"][1] == other.id, "it moves", within=WITHIN)
             pool.until(lambda: len(seen.values) >= feed.count, "its successor ends the batch", within=WITHIN)
         pool.until(frozen.ready, "it is back in the group")
@@ -232,18 +221,3 @@ def test_a_driver_that_hangs_while_its_executors_run_on(
         pool.until(lambda: len(seen.values) >= feed.count, "all records are there", within=WITHIN)
         pool.until(lambda: frozen.runs("lines", 1), "it runs", within=WITHIN)
         assert _numbers(feed, seen) == Counter(range(feed.count))
-
-
-@contextmanager
-def _stopped(parent: psutil.Process, what: str = "") -> Iterator[None]:
-    """A process, and all below it, does nothing; or only what has this in its command line."""
-    stopped = _processes(parent, what)
-    for process in stopped:
-        with suppress(psutil.NoSuchProcess):
-            process.send_signal(signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        for process in stopped:
-            with suppress(psutil.NoSuchProcess):
-                process.send_signal(signal.SIGCONT)

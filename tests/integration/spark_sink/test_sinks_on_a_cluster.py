@@ -1,0 +1,98 @@
+"""Sinks that are no tables, on a standalone cluster that begins slow tasks a second time: each record is there once."""
+
+import json
+import random
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from connect.kafka.broker.embedded import Broker
+from spark_sink.session.cluster import Cluster
+from tests.chaos import topic as topics
+from tests.chaos.test_spark_sinks import TARGETS
+from tests.integration.distributed.pool import Pool, a_pool
+from tests.integration.spark_sink.executors import EXECUTOR, below, stopped
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+PARTITIONS = 2
+AT_A_TIME = 2000
+WITHIN = 180
+
+
+@pytest.fixture
+def pool(broker: Broker, tmp_path: Path) -> Iterator[Pool]:
+    with a_pool(broker.bootstrap_servers, tmp_path) as made:
+        yield made
+
+
+@pytest.mark.promise("P1", "P10")
+@pytest.mark.parametrize("sink", ["JdbcSinkConnector", "S3SinkConnector", "ElasticsearchSinkConnector"])
+def test_tasks_that_write_the_same_at_the_same_time(
+    pool: Pool,
+    cluster: Cluster,
+    new_topic: Callable[..., str],
+    seed: int,
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+    sink: str,
+) -> None:
+    """Speculative execution: a task hangs within its writes, another begins them, and then the first goes on."""
+    chance = random.Random(seed)
+    events = tmp_path / "events"
+    events.mkdir()
+    topic = new_topic(PARTITIONS)
+    target = TARGETS[sink](request, topic)
+    (worker,) = pool.start(1, restart_policy="on")
+    spark = {
+        "engine": "spark",
+        "spark.master": cluster.url,
+        "spark.executor.memory": "512m",
+        "spark.speculation": "true",
+        "spark.speculation.interval": "50ms",
+        "spark.speculation.multiplier": "1.1",
+        "spark.speculation.quantile": "0.1",
+        "spark.speculation.minTaskRuntime": "50ms",
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.compress": "false",
+        "spark.eventLog.dir": events.as_uri(),
+        "checkpoint.location": (tmp_path / "checkpoints").as_uri(),
+        "max.records.per.batch": "500",
+        "trigger.interval.ms": "0",
+    }
+    count = 0
+
+    def sends() -> None:
+        nonlocal count
+        values = [json.dumps({"n": n}).encode() for n in range(count, count + AT_A_TIME)]
+        topics.fill(pool.bootstrap, topic, [values[p::PARTITIONS] for p in range(PARTITIONS)])
+        count += AT_A_TIME
+
+    def begun_again() -> int:
+        files = [file for file in events.rglob("*") if file.is_file()]
+        return sum(file.read_text(errors="replace").count('"Speculative":true') for file in files)
+
+    def all_is_there() -> None:
+        pool.until(lambda: len(set(target.numbers())) >= count, "all records are there", within=WITHIN)
+
+    sends()
+    worker.create("sink", {**target.config, **spark, "topics": topic})
+    all_is_there()
+    for _ in range(10):
+        before = begun_again()
+        sends()
+        time.sleep(chance.uniform(0.2, 1.5))  # somewhere in the batches
+        slow = chance.choice(below(psutil.Process(), EXECUTOR))
+        with stopped(slow, "pyspark.daemon"):
+            all_is_there()
+        if begun_again() > before:
+            break
+    sends()
+    all_is_there()
+    assert worker.runs("sink", 1), worker.states("sink")
+    assert Counter(target.numbers()) == Counter(range(count))
+    assert begun_again(), "tasks were begun a second time"
