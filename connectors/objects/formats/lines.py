@@ -179,7 +179,7 @@ class Csv(_LineFormat):
 
     def encode(self, batch: SinkBatch, values: Values) -> Encoded:
         rows = _Rows()
-        written = csv.writer(rows, lineterminator="")
+        written = csv.writer(rows, lineterminator=_ROW_END)
         names: list[tuple[str, ...]] = []
         for schema, value in zip(values.schemas, values, strict=True):
             if not isinstance(value, dict):
@@ -194,7 +194,7 @@ class Csv(_LineFormat):
 
     def before_of(self, schema: Any) -> bytes:
         rows = _Rows()
-        csv.writer(rows, lineterminator="").writerow(schema)
+        csv.writer(rows, lineterminator=_ROW_END).writerow(schema)
         return rows[0].encode() + b"\n"
 
 
@@ -259,11 +259,15 @@ def iso(milliseconds: int) -> str:
     return f"{text}.{milliseconds % 1000:03d}Z" if milliseconds % 1000 else f"{text}Z"
 
 
+#: A `csv.writer` quotes only the line ends that its rows end with: with this one, all.
+_ROW_END: Final = "\r\n"
+
+
 class _Rows(list[str]):
-    """Takes the rows of a `csv.writer`, which writes each at once."""
+    """Takes the rows of a `csv.writer`, which writes each at once, without their ends."""
 
     def write(self, row: str) -> None:
-        self.append(row)
+        self.append(row.removesuffix(_ROW_END))
 
 
 def _columns(schema: Schema | None, value: dict[str, Any]) -> tuple[str, ...]:

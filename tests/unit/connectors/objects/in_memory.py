@@ -1,0 +1,96 @@
+"""A store in memory behind the sink: what is written, without a server and without a client's library."""
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from connect import TopicPartition
+from connect.testing import SinkRun
+from connectors.objects.store import LAST_OFFSET, OTHER, Failure, Store, Upload, check_existing, told
+from connectors.s3.sink import S3SinkConnector
+from connectors.s3.sink.task import S3SinkTask
+
+
+class InMemory(Store):
+    """The objects by key, each with its metadata."""
+
+    name = where = "memory"
+
+    def __init__(self) -> None:
+        self.objects: dict[str, tuple[bytes, Mapping[str, str]]] = {}
+
+    def upload(self, key: str, content_type: str, first: int, rules: str, *, conditional: bool) -> "_Upload":
+        return _Upload(self, key, first, rules, conditional)
+
+    def last_offset(self, key: str) -> int | None:
+        last = self.objects.get(key, (b"", {}))[1].get(LAST_OFFSET)
+        return None if last is None else int(last)
+
+    def failure(self, error: BaseException, doing: str) -> Failure:
+        return Failure(OTHER, False, f"{doing}: {error!r}")
+
+    def close(self) -> None:
+        pass
+
+    def measured(self) -> list[tuple[str, float]]:
+        return []
+
+
+class _Upload(Upload):
+    def __init__(self, store: InMemory, key: str, first: int, rules: str, conditional: bool) -> None:
+        self.key = key
+        self._store = store
+        self._first = first
+        self._rules = rules
+        self._conditional = conditional
+        self._parts: list[bytes] = []
+
+    def put(self, body: bytes, last: int, records: int) -> None:
+        if self._conditional and self.key in self._store.objects:
+            said = self._store.objects[self.key][1]
+            check_existing(said, last, self._rules, key=self.key, where="memory")
+            return
+        self._store.objects[self.key] = (body, told(self._first, last, records, self._rules))
+
+    def part(self, body: bytes) -> None:
+        self._parts.append(body)
+
+    def complete(self, last: int, records: int) -> None:
+        self.put(b"".join(self._parts), last, records)
+
+    def abort(self) -> None:
+        self._parts = []
+
+
+class ObjectRun(SinkRun):
+    """A run of the sink into a store in memory.
+
+    Attributes:
+        store: where to.
+    """
+
+    def __init__(self, config: Mapping[str, str], **more: Any) -> None:
+        store = self.store = InMemory()
+
+        class Task(S3SinkTask):
+            def store(self, options: Any, config: Mapping[str, str]) -> Store:
+                return store
+
+        class Connector(S3SinkConnector):
+            task = Task
+
+        super().__init__(Connector, {"s3.bucket.name": "b", **config}, **more)
+
+    @property
+    def contents(self) -> dict[str, bytes]:
+        """What is in each object."""
+        return {key: body for key, (body, _) in self.store.objects.items()}
+
+    def await_committed(self, offset: int, topic: str = "test") -> None:
+        """Wait until the records of partition 0 before an offset are durable."""
+        deadline = time.monotonic() + 10
+        while self.committed.get(TopicPartition(topic, 0), 0) < offset:
+            assert time.monotonic() < deadline, f"only {self.committed} is durable"
+            self.put_nothing()
+            self.commit()
+            time.sleep(0.005)
