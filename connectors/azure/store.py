@@ -6,6 +6,7 @@ import importlib.util
 import logging
 import random
 import uuid
+from collections.abc import Mapping
 from typing import Any, Final
 
 from connect import ConfigError, ConnectError
@@ -16,7 +17,6 @@ from connectors.objects.connection import with_user
 from connectors.objects.store import (
     CONFLICT,
     CREDENTIALS,
-    LAST_OFFSET,
     MALFORMED,
     MISSING,
     OTHER,
@@ -29,6 +29,7 @@ from connectors.objects.store import (
     Store,
     Upload,
     check_existing,
+    last_of,
     told,
 )
 
@@ -82,11 +83,13 @@ class AzureStore(Store):
         self.where = f"container {options.container} of {origin(self._container.primary_endpoint)}"
         self._times = RequestTimes()
 
-    def upload(self, key: str, content_type: str, first: int, rules: str, *, conditional: bool) -> AzureUpload:
+    def upload(
+        self, key: str, content_type: str, first: int, rules: str, *, topic: str, conditional: bool
+    ) -> AzureUpload:
         blob = self._container.get_blob_client(key)
-        return AzureUpload(blob, self._times, self.where, content_type, first, rules, conditional=conditional)
+        return AzureUpload(blob, self._times, self.where, content_type, first, rules, topic, conditional=conditional)
 
-    def last_offset(self, key: str) -> int | None:
+    def last_offset(self, key: str, topic: str) -> int | None:
         from azure.core.exceptions import AzureError
 
         try:
@@ -94,8 +97,7 @@ class AzureStore(Store):
                 said = self._container.get_blob_client(key).get_blob_properties().metadata
         except (AzureError, OSError):
             return None
-        last = (said or {}).get(_identifier(LAST_OFFSET))
-        return None if last is None else int(last)
+        return last_of(_said(said), topic)
 
     def failure(self, error: BaseException, doing: str) -> Failure:
         return _failure(error, f"Azure Blob Storage failed {doing} in {self.where}")
@@ -120,6 +122,7 @@ class AzureUpload(Upload):
         content_type: its MIME type.
         first: the offset of its first record.
         rules: what decided where it ends, or "".
+        topic: that its records were consumed from.
         conditional: whether an existing blob is left alone.
     """
 
@@ -131,6 +134,7 @@ class AzureUpload(Upload):
         content_type: str,
         first: int,
         rules: str,
+        topic: str,
         *,
         conditional: bool,
     ) -> None:
@@ -141,6 +145,7 @@ class AzureUpload(Upload):
         self._content_type = content_type
         self._first = first
         self._rules = rules
+        self._topic = topic
         self._conditional = conditional
         # Another task may send blocks of the same blob: the name of a block says whose it is.
         self._identity = uuid.uuid4().hex
@@ -186,7 +191,7 @@ class AzureUpload(Upload):
     def _described(self, last: int, records: int) -> dict[str, Any]:
         from azure.storage.blob import ContentSettings
 
-        said = told(self._first, last, records, self._rules)
+        said = told(self._first, last, records, self._rules, self._topic)
         return {
             "metadata": {_identifier(name): value for name, value in said.items()},
             "content_settings": ContentSettings(content_type=self._content_type),
@@ -198,16 +203,20 @@ class AzureUpload(Upload):
 
         try:
             with self._times.measure("get_properties"):
-                found = self._blob.get_blob_properties().metadata or {}
+                found = self._blob.get_blob_properties().metadata
         except ResourceNotFoundError:
             raise refused from None
-        said = {name.replace("_", "-"): value for name, value in found.items()}
-        check_existing(said, last, self._rules, key=self.key, where=self._where)
+        check_existing(_said(found), last, self._rules, self._topic, key=self.key, where=self._where)
 
 
 def _identifier(name: str) -> str:
     """The name of metadata as Azure has it: it must be an identifier."""
     return name.replace("-", "_")
+
+
+def _said(metadata: Mapping[str, str] | None) -> dict[str, str]:
+    """Metadata as the sink has it."""
+    return {name.replace("_", "-"): value for name, value in (metadata or {}).items()}
 
 
 def _code(error: Exception) -> str:

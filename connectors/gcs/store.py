@@ -15,7 +15,6 @@ from connectors.gcs.keys import GOOGLE, GcsSinkOptions
 from connectors.objects.store import (
     CONFLICT,
     CREDENTIALS,
-    LAST_OFFSET,
     MALFORMED,
     MISSING,
     OTHER,
@@ -27,6 +26,7 @@ from connectors.objects.store import (
     Store,
     Upload,
     check_existing,
+    last_of,
     told,
 )
 
@@ -68,13 +68,15 @@ class GcsStore(Store):
         self._storage_class = options.storage_class
         self._client = GcsClient(options)
 
-    def upload(self, key: str, content_type: str, first: int, rules: str, *, conditional: bool) -> GcsUpload:
+    def upload(
+        self, key: str, content_type: str, first: int, rules: str, *, topic: str, conditional: bool
+    ) -> GcsUpload:
         resource: dict[str, Any] = {"name": key, "contentType": content_type}
         if self._storage_class:
             resource["storageClass"] = self._storage_class
-        return GcsUpload(self._client, self.where, resource, first, rules, conditional=conditional)
+        return GcsUpload(self._client, self.where, resource, first, rules, topic, conditional=conditional)
 
-    def last_offset(self, key: str) -> int | None:
+    def last_offset(self, key: str, topic: str) -> int | None:
         from google.auth.exceptions import GoogleAuthError
         from requests import RequestException
 
@@ -82,8 +84,7 @@ class GcsStore(Store):
             said = self._client.metadata(key) or {}
         except (GcsError, RequestException, GoogleAuthError):
             return None
-        last = said.get(LAST_OFFSET)
-        return None if last is None else int(last)
+        return last_of(said, topic)
 
     def failure(self, error: BaseException, doing: str) -> Failure:
         tried = f"Google Cloud Storage failed {doing} in {self.where}"
@@ -109,6 +110,7 @@ class GcsUpload(Upload):
         resource: what the object is to be: its name, content type and storage class, as the JSON API has it.
         first: the offset of its first record.
         rules: what decided where it ends, or "".
+        topic: that its records were consumed from.
         conditional: whether an existing object is left alone.
     """
 
@@ -119,6 +121,7 @@ class GcsUpload(Upload):
         resource: Mapping[str, Any],
         first: int,
         rules: str,
+        topic: str,
         *,
         conditional: bool,
     ) -> None:
@@ -128,6 +131,7 @@ class GcsUpload(Upload):
         self._resource = resource
         self._first = first
         self._rules = rules
+        self._topic = topic
         self._params = {"ifGenerationMatch": "0"} if conditional else {}
         # The resumable upload: its address; how many bytes of the object are sent; those that wait for more, since a
         # chunk has a size of its own; and whether the last request failed, so that some of its bytes may be there.
@@ -138,7 +142,7 @@ class GcsUpload(Upload):
         self._exists = False  # whether the object was there before this upload began
 
     def put(self, body: bytes, last: int, records: int) -> None:
-        resource = {**self._resource, "metadata": told(self._first, last, records, self._rules)}
+        resource = {**self._resource, "metadata": told(self._first, last, records, self._rules, self._topic)}
         boundary = uuid.uuid4().hex
         content = self._resource["contentType"]
         head = (
@@ -187,7 +191,7 @@ class GcsUpload(Upload):
 
     def _begin(self) -> str:
         """Begin a resumable upload; its address. "" if the object exists, and must be left alone."""
-        resource = {**self._resource, "metadata": told(self._first, None, None, self._rules)}
+        resource = {**self._resource, "metadata": told(self._first, None, None, self._rules, self._topic)}
         params = {"uploadType": "resumable", **self._params}
         headers = {"X-Upload-Content-Type": self._resource["contentType"]}
         answer = self._client.upload("begin_upload", params, allowed=(_EXISTS,), json=resource, headers=headers)
@@ -242,7 +246,7 @@ class GcsUpload(Upload):
         said = self._client.metadata(self.key)
         if said is None and missing is not None:
             raise missing
-        check_existing(said or {}, last, self._rules, key=self.key, where=self._where)
+        check_existing(said or {}, last, self._rules, self._topic, key=self.key, where=self._where)
 
 
 def _count(answer: Any) -> int:

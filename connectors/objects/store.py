@@ -28,6 +28,8 @@ FIRST_OFFSET: Final = "connect-first-offset"
 LAST_OFFSET: Final = "connect-last-offset"
 RECORDS: Final = "connect-records"
 RULES: Final = "connect-rules"
+#: The topic that they were consumed from: transformations may give several topics one name.
+TOPIC: Final = "connect-topic"
 
 
 class Failure(NamedTuple):
@@ -132,7 +134,7 @@ class Store(ABC):
     where: str
 
     @abstractmethod
-    def upload(self, key: str, content_type: str, first: int, rules: str, *, conditional: bool) -> Upload:
+    def upload(self, key: str, content_type: str, first: int, rules: str, *, topic: str, conditional: bool) -> Upload:
         """The upload of one object.
 
         Args:
@@ -140,12 +142,13 @@ class Store(ABC):
             content_type: its MIME type.
             first: the offset of its first record.
             rules: what decided where it ends, see `SinkPlan.fingerprint`; "" if the clock did.
+            topic: that its records were consumed from.
             conditional: whether an existing object is left alone.
         """
 
     @abstractmethod
-    def last_offset(self, key: str) -> int | None:
-        """The offset of the last record of an object; None if there is no object that says so.
+    def last_offset(self, key: str, topic: str) -> int | None:
+        """The offset of the last record of an object with records of a topic; None if there is none that says so.
 
         Raises nothing: if it is more than a missing object, the write will report it.
         """
@@ -180,9 +183,9 @@ class Store(ABC):
         """The requests since the last call: see `RequestTimes`."""
 
 
-def told(first: int, last: int | None, records: int | None, rules: str) -> dict[str, str]:
+def told(first: int, last: int | None, records: int | None, rules: str, topic: str) -> dict[str, str]:
     """The metadata of an object: what it says about its records, as far as that is known."""
-    said = {FIRST_OFFSET: str(first)}
+    said = {FIRST_OFFSET: str(first), TOPIC: topic}
     if last is not None:
         said[LAST_OFFSET] = str(last)
     if records is not None:
@@ -192,8 +195,13 @@ def told(first: int, last: int | None, records: int | None, rules: str) -> dict[
     return said
 
 
+def last_of(said: Mapping[str, str], topic: str) -> int | None:
+    """The offset of the last record of an object, by its metadata: see `Store.last_offset`."""
+    return int(said[LAST_OFFSET]) if LAST_OFFSET in said and said.get(TOPIC, topic) == topic else None
+
+
 def check_existing(
-    said: Mapping[str, str], last: int, rules: str, *, key: str, where: str, identical: bool = False
+    said: Mapping[str, str], last: int, rules: str, topic: str, *, key: str, where: str, identical: bool = False
 ) -> None:
     """Check the object that exists in place of the one that was to be written; return if it holds the same records.
 
@@ -201,14 +209,21 @@ def check_existing(
         said: its metadata.
         last: the offset of the last record that was to be written.
         rules: what decided that, or "".
+        topic: that the records were consumed from.
         key: of the object.
         where: the store.
         identical: whether its bytes are known to be the same.
 
     Raises:
         Conflict: it holds other records.
-        ConnectError: nobody knows.
+        ConnectError: nobody knows, or they are another topic's.
     """
+    if said.get(TOPIC, topic) != topic:
+        raise ConnectError(
+            f"The object {key} already exists in {where}, and holds records of the topic {said[TOPIC]}: "
+            f"transformations give that topic and {topic} the same name, and so their objects. Give each a name of its "
+            "own, or write them by two connectors with different topics.dir or file.name.prefix."
+        )
     if LAST_OFFSET in said:
         if int(said[LAST_OFFSET]) != last:
             raise Conflict(int(said[LAST_OFFSET]))

@@ -116,13 +116,15 @@ class Files:
         self._thread = threading.Thread(target=self._run, name="object-writer", daemon=True)
         self._thread.start()
 
-    def new(self, key: str, lane: str, form: Format, schema: Any, first: int, *, beside: bool = False) -> File:
+    def new(
+        self, key: str, lane: str, form: Format, schema: Any, first: int, topic: str, *, beside: bool = False
+    ) -> File:
         """Begin a file."""
         options = self._options
         self._numbers += 1
         rules = options.fingerprint if options.repeats else ""
         conditional = options.conditional and not beside
-        upload = self._store.upload(key, form.content_type, first, rules, conditional=conditional)
+        upload = self._store.upload(key, form.content_type, first, rules, topic=topic, conditional=conditional)
         tags = dict(options.tags) if options.tags is not None else None
         if tags is not None:
             tags["startOffset"] = str(first)

@@ -215,7 +215,7 @@ class ObjectSinkTask(SinkTask):
         known = self._partitions[partition]
         last = prepared.offset(rows[-1])
         if known.fresh and self._options.conditional and not self._options.repeats:
-            self._look(known, rows, prepared)
+            self._look(partition.topic, known, rows, prepared)
         if known.behind:
             known.since = prepared.offset(rows[0]) if known.since is None else known.since
             rows = prepared.beyond(rows, known.behind)
@@ -224,7 +224,7 @@ class ObjectSinkTask(SinkTask):
         payloads = [prepared.payloads(step.part, step.rows) for step in steps if isinstance(step, Append)]
         return _Plan(partition, rotation, steps, payloads, last)
 
-    def _look(self, known: _Partition, rows: Sequence[int], prepared: Prepared) -> None:
+    def _look(self, topic: str, known: _Partition, rows: Sequence[int], prepared: Prepared) -> None:
         """Find the objects that an earlier task wrote of these rows without committing their offsets.
 
         Files that end by the clock end elsewhere this time: what exists already is left out.
@@ -233,7 +233,7 @@ class ObjectSinkTask(SinkTask):
             offset = prepared.first_in(pattern, rows, known.behind.get(pattern, -1))
             while offset is not None:
                 key = self._options.names.key(pattern, offset) + self._options.format.extension
-                last = self._store.last_offset(key)
+                last = self._store.last_offset(key, topic)
                 if last is None or last < offset:
                     known.seen.add(pattern)
                     break
@@ -295,7 +295,7 @@ class ObjectSinkTask(SinkTask):
         files = []
         for number, extension, form, schema in prepared.formats(part):
             key = self._options.names.key(part.pattern, part.first) + extension
-            file = self._files.new(key, part.pattern, form, schema, part.first, beside=number > 0)
+            file = self._files.new(key, part.pattern, form, schema, part.first, partition.topic, beside=number > 0)
             self._owners[file] = partition
             files.append(file)
         known.files[part.number] = files

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from connectors.objects.store import LAST_OFFSET, Failure, Store, Upload, check_existing, told
+from connectors.objects.store import Failure, Store, Upload, check_existing, last_of, told
 from connectors.s3.bucket import Bucket
 from connectors.s3.bucket.failures import failure
 
@@ -31,18 +31,19 @@ class S3Store(Store):
         self._bucket = bucket
         self._digest = digest
 
-    def upload(self, key: str, content_type: str, first: int, rules: str, *, conditional: bool) -> S3Upload:
-        return S3Upload(self._bucket, key, content_type, first, rules, conditional=conditional, digest=self._digest)
+    def upload(self, key: str, content_type: str, first: int, rules: str, *, topic: str, conditional: bool) -> S3Upload:
+        return S3Upload(
+            self._bucket, key, content_type, first, rules, topic, conditional=conditional, digest=self._digest
+        )
 
-    def last_offset(self, key: str) -> int | None:
+    def last_offset(self, key: str, topic: str) -> int | None:
         from botocore.exceptions import BotoCoreError, ClientError
 
         try:
             answer = self._bucket.request("head_object", Key=key, **self._bucket.settings.to_read())
         except (BotoCoreError, ClientError, OSError):
             return None
-        last = answer.get("Metadata", {}).get(LAST_OFFSET)
-        return None if last is None else int(last)
+        return last_of(answer.get("Metadata", {}), topic)
 
     def abort_left(self, folder: str, mine: Callable[[str], bool]) -> None:
         from botocore.exceptions import BotoCoreError, ClientError
@@ -79,18 +80,29 @@ class S3Upload(Upload):
         content_type: its MIME type.
         first: the offset of its first record.
         rules: what decided where it ends, see `SinkPlan.fingerprint`; "" if the clock did.
+        topic: that its records were consumed from.
         conditional: whether an existing object is left alone.
         digest: whether uploads carry their MD5.
     """
 
     def __init__(
-        self, bucket: Bucket, key: str, content_type: str, first: int, rules: str, *, conditional: bool, digest: bool
+        self,
+        bucket: Bucket,
+        key: str,
+        content_type: str,
+        first: int,
+        rules: str,
+        topic: str,
+        *,
+        conditional: bool,
+        digest: bool,
     ) -> None:
         self.key = key
         self._bucket = bucket
         self._content_type = content_type
         self._first = first
         self._rules = rules
+        self._topic = topic
         self._conditional = conditional
         self._digest = digest
         self._id: str | None = None
@@ -99,7 +111,7 @@ class S3Upload(Upload):
     def put(self, body: bytes, last: int, records: int) -> None:
         from botocore.exceptions import ClientError
 
-        said = told(self._first, last, records, self._rules)
+        said = told(self._first, last, records, self._rules, self._topic)
         try:
             self._bucket.request(
                 "put_object", Key=self.key, Body=body, **self._new(said), **self._md5(body), **self._if()
@@ -111,7 +123,7 @@ class S3Upload(Upload):
 
     def part(self, body: bytes) -> None:
         if self._id is None:
-            said = told(self._first, None, None, self._rules)
+            said = told(self._first, None, None, self._rules, self._topic)
             answer = self._bucket.request("create_multipart_upload", Key=self.key, **self._new(said))
             self._id = answer["UploadId"]
         number = len(self._parts) + 1
@@ -163,8 +175,8 @@ class S3Upload(Upload):
         """Check the existing object: see `check_existing`."""
         answer = self._bucket.request("head_object", Key=self.key, **self._bucket.settings.to_read())
         identical = bool(tag) and answer.get("ETag", "").strip('"') == tag
-        where = self._bucket.settings.where
-        check_existing(answer.get("Metadata", {}), last, self._rules, key=self.key, where=where, identical=identical)
+        said, where = answer.get("Metadata", {}), self._bucket.settings.where
+        check_existing(said, last, self._rules, self._topic, key=self.key, where=where, identical=identical)
 
     def _tag(self) -> str:
         """The entity tag that the object of these parts has."""

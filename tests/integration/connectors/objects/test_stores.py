@@ -303,7 +303,7 @@ def test_an_account_in_a_file(google: GoogleStorage, tmp_path: Path) -> None:
 def test_an_unfinished_upload_is_given_up_at_google(google: GoogleStorage) -> None:
     bucket = google.bucket()
     store = GcsSinkTask().store(GcsSinkTask.plan(bucket.config), bucket.config)
-    upload = store.upload("a", "text/plain", 0, "", conditional=True)
+    upload = store.upload("a", "text/plain", 0, "", topic="test", conditional=True)
     upload.part(b"a" * (5 * MIB))
     assert [len(each.content) for each in google.uploads.values()] == [5 * MIB]
     upload.abort()
@@ -313,4 +313,4 @@ def test_an_unfinished_upload_is_given_up_at_google(google: GoogleStorage) -> No
     upload.complete(7, 8)
     store.close()
     assert bucket.get("a") == b"b" * (5 * MIB) + b"c"
-    assert store.last_offset("a") is None
+    assert store.last_offset("a", "test") is None

@@ -6,7 +6,7 @@ from typing import Any
 
 from connect import TopicPartition
 from connect.testing import SinkRun
-from connectors.objects.store import LAST_OFFSET, OTHER, Failure, Store, Upload, check_existing, told
+from connectors.objects.store import OTHER, Failure, Store, Upload, check_existing, last_of, told
 from connectors.s3.sink import S3SinkConnector
 from connectors.s3.sink.task import S3SinkTask
 
@@ -19,12 +19,13 @@ class InMemory(Store):
     def __init__(self) -> None:
         self.objects: dict[str, tuple[bytes, Mapping[str, str]]] = {}
 
-    def upload(self, key: str, content_type: str, first: int, rules: str, *, conditional: bool) -> "_Upload":
-        return _Upload(self, key, first, rules, conditional)
+    def upload(
+        self, key: str, content_type: str, first: int, rules: str, *, topic: str, conditional: bool
+    ) -> "_Upload":
+        return _Upload(self, key, first, rules, topic, conditional)
 
-    def last_offset(self, key: str) -> int | None:
-        last = self.objects.get(key, (b"", {}))[1].get(LAST_OFFSET)
-        return None if last is None else int(last)
+    def last_offset(self, key: str, topic: str) -> int | None:
+        return last_of(self.objects.get(key, (b"", {}))[1], topic)
 
     def failure(self, error: BaseException, doing: str) -> Failure:
         return Failure(OTHER, False, f"{doing}: {error!r}")
@@ -37,20 +38,21 @@ class InMemory(Store):
 
 
 class _Upload(Upload):
-    def __init__(self, store: InMemory, key: str, first: int, rules: str, conditional: bool) -> None:
+    def __init__(self, store: InMemory, key: str, first: int, rules: str, topic: str, conditional: bool) -> None:
         self.key = key
         self._store = store
         self._first = first
         self._rules = rules
+        self._topic = topic
         self._conditional = conditional
         self._parts: list[bytes] = []
 
     def put(self, body: bytes, last: int, records: int) -> None:
         if self._conditional and self.key in self._store.objects:
             said = self._store.objects[self.key][1]
-            check_existing(said, last, self._rules, key=self.key, where="memory")
+            check_existing(said, last, self._rules, self._topic, key=self.key, where="memory")
             return
-        self._store.objects[self.key] = (body, told(self._first, last, records, self._rules))
+        self._store.objects[self.key] = (body, told(self._first, last, records, self._rules, self._topic))
 
     def part(self, body: bytes) -> None:
         self._parts.append(body)

@@ -3,6 +3,9 @@
 import csv
 import io
 
+import pytest
+
+from connect import ConnectError, TopicPartition
 from tests.unit.connectors.objects.in_memory import ObjectRun
 
 
@@ -21,3 +24,17 @@ def test_line_ends_within_names_of_csv_are_quoted() -> None:
         run.put({"a\nb": "1", "c": "2"})
         run.await_committed(1)
     assert list(run.contents.values()) == [b'"a\nb",c\n1,2\n']
+
+
+@pytest.mark.promise("P1")
+@pytest.mark.parametrize("rules", [{"flush.size": "2"}, {}], ids=["by records", "by commits"])
+def test_two_topics_that_transformations_give_one_name_do_not_pass_for_each_other(rules: dict[str, str]) -> None:
+    router = {"transforms": "r", "transforms.r.type": "RegexRouter", "transforms.r.regex": ".*"}
+    with ObjectRun({"topics": "a,b", **router, "transforms.r.replacement": "x", **rules}) as run:
+        run.put({"n": 1}, {"n": 2}, topic="a")
+        run.await_committed(2, "a")
+        run.put({"n": 3}, {"n": 4}, topic="b")
+        with pytest.raises(ConnectError, match="holds records of the topic a: .* topic and b the same name"):
+            run.await_committed(2, "b")
+        assert run.committed.get(TopicPartition("b", 0), 0) == 0
+    assert run.contents == {"topics/x/partition=0/x+0+0000000000.json": b'{"n":1}\n{"n":2}\n'}
