@@ -221,7 +221,9 @@ class ObjectSinkTask(SinkTask):
             rows = prepared.beyond(rows, known.behind)
         rotation = known.rotation.copy()
         steps = rotation.take(prepared.rows(rows))
-        payloads = [prepared.payloads(step.part, step.rows) for step in steps if isinstance(step, Append)]
+        # A file named by a key has its last record alone: the batch may have several.
+        start = -1 if self._options.names.replaces else 0
+        payloads = [prepared.payloads(step.part, step.rows[start:]) for step in steps if isinstance(step, Append)]
         return _Plan(partition, rotation, steps, payloads, last)
 
     def _look(self, topic: str, known: _Partition, rows: Sequence[int], prepared: Prepared) -> None:

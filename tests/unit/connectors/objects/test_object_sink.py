@@ -5,7 +5,7 @@ import io
 
 import pytest
 
-from connect import ConnectError, TopicPartition
+from connect import ConnectError, SinkRecord, TopicPartition, schema
 from tests.unit.connectors.objects.in_memory import ObjectRun
 
 
@@ -38,3 +38,15 @@ def test_two_topics_that_transformations_give_one_name_do_not_pass_for_each_othe
             run.await_committed(2, "b")
         assert run.committed.get(TopicPartition("b", 0), 0) == 0
     assert run.contents == {"topics/x/partition=0/x+0+0000000000.json": b'{"n":1}\n{"n":2}\n'}
+
+
+def test_a_file_for_each_key_has_the_last_of_several_records_of_a_batch() -> None:
+    config = {
+        "file.name.template": "{{key}}",
+        "file.compression.type": "none",
+        "format.output.fields.value.encoding": "none",
+    }
+    with ObjectRun(config) as run:
+        run.put(*(SinkRecord("test", f"v{n}", schema.STRING, key, schema.STRING) for n, key in enumerate("aaba")))
+        run.await_committed(4)
+    assert run.contents == {"a": b"v3\n", "b": b"v2\n"}
