@@ -6,7 +6,7 @@ needs if it does not: a file is never changed; it ends, and the next one has the
 
 from __future__ import annotations
 
-from decimal import Decimal
+from decimal import MAX_PREC, Context, Decimal
 from typing import Any, Final
 
 from connect import DataError, Schema, Type, Values, logical
@@ -14,6 +14,8 @@ from connect.data.evolution import Evolution, EvolutionPolicy
 from connect.data.evolution_policy import ALL, FAIL, PASS, QUARANTINE
 
 _MOST_REMEMBERED: Final = 1000
+#: Python's own context refuses decimals of more than 28 digits.
+_ANY_DIGITS: Final = Context(prec=MAX_PREC)
 
 #: The policies of schema.compatibility; with NONE there is none: every other schema begins another file.
 OF_WORDS: Final = {
@@ -96,7 +98,7 @@ def _projected(target: Schema, value: Any) -> Any:
         assert target.value_schema is not None
         return {key: _projected(target.value_schema, item) for key, item in value.items()}
     if target.name == logical.DECIMAL_NAME:
-        return Decimal(value).quantize(Decimal(1).scaleb(-logical.scale_of(target)))
+        return Decimal(value).quantize(Decimal(1).scaleb(-logical.scale_of(target)), context=_ANY_DIGITS)
     if target.type in (Type.FLOAT32, Type.FLOAT64) and isinstance(value, int):
         return float(value)
     return value

@@ -2,10 +2,12 @@
 
 import csv
 import io
+from decimal import Decimal
 
+import fastavro
 import pytest
 
-from connect import ConnectError, SinkRecord, TopicPartition, schema
+from connect import ConnectError, Schema, SinkRecord, TopicPartition, logical, schema
 from tests.unit.connectors.objects.in_memory import ObjectRun
 
 
@@ -50,3 +52,16 @@ def test_a_file_for_each_key_has_the_last_of_several_records_of_a_batch() -> Non
         run.put(*(SinkRecord("test", f"v{n}", schema.STRING, key, schema.STRING) for n, key in enumerate("aaba")))
         run.await_committed(4)
     assert run.contents == {"a": b"v3\n", "b": b"v2\n"}
+
+
+@pytest.mark.parametrize("digits", ["1234567890123456789012345678.0123456789", "-0.0000000001", "1e-10"])
+def test_decimals_of_any_length_fit_a_file_of_another_schema(digits: str) -> None:
+    fields = {"d": logical.decimal(10)}
+    wider = Schema.struct({**fields, "more": schema.OPTIONAL_STRING})
+    with ObjectRun({"flush.size": "2", "format.class": "avro", "schema.compatibility": "BACKWARD"}) as run:
+        run.put({"d": Decimal(digits), "more": "x"}, schema=wider)
+        run.put({"d": Decimal(digits)}, schema=Schema.struct(fields))
+        run.await_committed(2)
+    (content,) = run.contents.values()
+    found = list(fastavro.reader(io.BytesIO(content)))
+    assert found == [{"d": Decimal(digits), "more": "x"}, {"d": Decimal(digits), "more": None}]
