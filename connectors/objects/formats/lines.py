@@ -253,8 +253,13 @@ _FIELDS: Final[dict[str, Callable[[FieldsCsv, SinkBatch], list[bytes]]]] = {
 
 
 def iso(milliseconds: int) -> str:
-    """A time as Java's Instant writes it."""
-    moment = dt.datetime.fromtimestamp(milliseconds / 1000, dt.UTC)
+    """A time as Java's Instant writes it. Raises `DataError` for one after the year 9999."""
+    try:
+        moment = dt.datetime.fromtimestamp(milliseconds / 1000, dt.UTC)
+    except (OverflowError, ValueError, OSError):
+        raise DataError(
+            f"its timestamp, {milliseconds} ms since 1970, is outside the range of dates. Is it in microseconds?"
+        ) from None
     text = moment.strftime("%Y-%m-%dT%H:%M:%S")
     return f"{text}.{milliseconds % 1000:03d}Z" if milliseconds % 1000 else f"{text}Z"
 

@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 from connect import DataError, SinkBatch
 from connect.data.column import Column, Constant, Plain
 from connectors.objects.sink.bad_rows import BadRows
-from connectors.objects.sink.partitioners import Partitioner
+from connectors.objects.sink.partitioners import Partitioner, formatted
 from connectors.objects.sink.time_pattern import TimePattern
 
 MARK: Final = "\x00"
@@ -186,7 +186,7 @@ class Templates:
                 return lambda batch, _: _keys(batch)
             case "timestamp", "unit" if value in _UNITS:
                 pattern = TimePattern(value, self._zone, 3_600_000)
-                return lambda _, moments: pattern.all_of(list(moments))
+                return lambda _, moments: formatted(pattern, moments)
         raise ValueError(
             f"{piece[0]} is not a variable. Write topic, partition, start_offset, key, or timestamp:unit=yyyy, MM, "
             "dd or HH."

@@ -102,17 +102,22 @@ class ByTime:
 
     def folders(self, batch: SinkBatch, times: Sequence[int] | None) -> Column[str]:
         assert times is not None
-        try:
-            found = self._pattern.all_of(list(times))
-        except ValueError:
-            bad: dict[int, Exception] = {}
-            for row, time in enumerate(times):
-                try:
-                    self._pattern.all_of([time])
-                except ValueError as error:
-                    bad[row] = DataError(f"the record has no folder: {error}")
-            raise BadRows(bad) from None
+        found = formatted(self._pattern, times)
         return Constant(found[0], len(found)) if found and found.count(found[0]) == len(found) else Plain(found)
+
+
+def formatted(pattern: TimePattern, times: Sequence[int]) -> list[str]:
+    """Each time by a pattern. Raises `BadRows` for times outside the range of dates."""
+    try:
+        return pattern.all_of(list(times))
+    except ValueError:
+        bad: dict[int, Exception] = {}
+        for row, time in enumerate(times):
+            try:
+                pattern.all_of([time])
+            except ValueError as error:
+                bad[row] = DataError(f"the record has no folder: {error}")
+        raise BadRows(bad) from None
 
 
 def _text(name: str, value: Any) -> str:

@@ -65,3 +65,28 @@ def test_decimals_of_any_length_fit_a_file_of_another_schema(digits: str) -> Non
     (content,) = run.contents.values()
     found = list(fastavro.reader(io.BytesIO(content)))
     assert found == [{"d": Decimal(digits), "more": "x"}, {"d": Decimal(digits), "more": None}]
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"format.output.type": "csv", "format.output.fields": "value,timestamp"},
+        {"format.output.type": "jsonl", "format.output.fields": "value,timestamp"},
+        {
+            "file.name.template": "{{timestamp:unit=yyyy}}-{{topic}}-{{partition}}-{{start_offset}}",
+            "file.name.timestamp.source": "event",
+        },
+    ],
+    ids=["csv", "jsonl", "names"],
+)
+def test_a_record_whose_timestamp_is_no_date_goes_to_the_error_policy_alone(config: dict[str, str]) -> None:
+    """Of a producer that sends microseconds."""
+    policy = {"errors.tolerance": "all", "errors.log.enable": "true", "file.compression.type": "none"}
+    with ObjectRun({**config, **policy}) as run:
+        times = (1_700_000_000_000, 1_700_000_000_000_000, 1_700_000_000_001)
+        run.put(*(SinkRecord("test", str(n), schema.STRING, timestamp=time) for n, time in enumerate(times)))
+        run.await_committed(3)
+        ((record, error),) = run.errant
+    assert (record.offset, "1700000000000000 ms since 1970" in str(error)) == (1, True)
+    (content,) = run.contents.values()
+    assert len(content.splitlines()) == 2
