@@ -99,7 +99,7 @@ def _texts(batch: SinkBatch, name: str, pattern: str) -> Callable[[int], str | N
     kind, _, path = name.partition(".")
     values: Sequence[Any]
     if kind == "timestamp":
-        values = [None if ms is None else dt.datetime.fromtimestamp(ms / 1000, dt.UTC) for ms in batch.timestamps]
+        values = batch.timestamps
     elif kind == "header":
         values = [None if (found := headers.last(path)) is None else found.value for headers in batch.headers]
     elif path:
@@ -124,8 +124,8 @@ def _moment(value: Any) -> dt.date | None:
         if isinstance(value, int) and not isinstance(value, bool):
             return dt.datetime.fromtimestamp(value / 1000, dt.UTC)
         found = dt.datetime.fromisoformat(value) if isinstance(value, str) else value
-    except (ValueError, OverflowError):
+        if isinstance(found, dt.datetime):
+            return found.astimezone(dt.UTC) if found.tzinfo else found
+    except (ValueError, OverflowError, OSError):  # outside the range of dates
         return None
-    if isinstance(found, dt.datetime):
-        return found.astimezone(dt.UTC) if found.tzinfo else found
     return found if isinstance(found, dt.date) else None
