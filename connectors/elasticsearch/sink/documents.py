@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import datetime as dt
+import json
 import math
 from collections.abc import Callable, Sequence
 from decimal import Decimal
@@ -164,9 +165,21 @@ class Documents:
 
 
 def timed(document: bytes, field: str, time: bytes) -> bytes:
-    """A document with one more field, whose value is already JSON."""
+    """A document with a field that it has not, or only as null; the field's value is already JSON."""
+    name = orjson.dumps(field)
+    if name in document:  # a name that comes twice is refused
+        document = _without(document, field)
     rest = document[1:] if document[1:].lstrip().startswith(b"}") else b"," + document[1:]
-    return b"{%b:%b%b" % (orjson.dumps(field), time, rest)
+    return b"{%b:%b%b" % (name, time, rest)
+
+
+def _without(document: bytes, field: str) -> bytes:
+    """A document without a field, with all digits of its numbers."""
+    whole = json.loads(document, parse_int=Decimal, parse_float=Decimal)
+    if field not in whole:
+        return document
+    del whole[field]
+    return written(whole)
 
 
 def written(value: Any) -> bytes:

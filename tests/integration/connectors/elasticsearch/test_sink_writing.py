@@ -276,10 +276,11 @@ def test_a_data_stream_is_made_and_takes_each_record_once(target: Target, keys: 
                 target.record({"n": 1, "when": "2026-01-02T00:00:00Z"}, "a", timestamp=5),
                 target.record({"n": 2}, "a", timestamp=1767312000000),
                 target.record({"n": 3, "@timestamp": 7}, timestamp=5),
+                target.record({"n": 4, "@timestamp": None}, timestamp=9),
             )
             sink.commit()
     found = {each["n"]: each["@timestamp"] for each in target.documents(stream).values()}
-    assert found == {1: 5 if target.open_search else "2026-01-02T00:00:00Z", 2: 1767312000000, 3: 7}
+    assert found == {1: 5 if target.open_search else "2026-01-02T00:00:00Z", 2: 1767312000000, 3: 7, 4: 9}
     # An index would have taken the same documents.
     said = target.server.request("GET", f"/_resolve/index/{stream}")
     (known,) = said["data_streams"]

@@ -1,8 +1,9 @@
 """Records as lines of bulk requests, without a cluster."""
 
+from decimal import Decimal
 from typing import Any
 
-from connect import SinkBatch, SinkRecord
+from connect import Schema, SinkBatch, SinkRecord, logical, schema
 from connectors.elasticsearch.sink.keys import ElasticsearchSinkOptions
 from connectors.elasticsearch.sink.lines import Writer
 
@@ -27,3 +28,25 @@ def test_a_record_whose_time_is_no_date_has_no_index_and_the_others_have() -> No
     batch = SinkBatch.of([record(n, {"at": moment}) for n, moment in enumerate(moments)])
     parts, wrong = writer(index_name_format="${topic}-${value.at:%Y}").parts(batch)
     assert ([part[1] for part in parts], list(wrong)) == (["t-2023"], [1, 2])
+
+
+def test_a_time_that_is_null_is_not_there_twice() -> None:
+    fields = {"@timestamp": schema.OPTIONAL_INT64, "d": logical.decimal(2), "in": schema.OPTIONAL_STRING}
+    value = {"@timestamp": None, "d": Decimal("12345678901234567890.10"), "in": '"@timestamp":null'}
+    texts = (b'{"n":123456789012345678901, "@timestamp" : null}', b'{"@timestamp":null}', b'{"a":{"@timestamp":null}}')
+    batch = SinkBatch.of(
+        [
+            SinkRecord("t", value, Schema.struct(fields), offset=0, timestamp=7),
+            *(SinkRecord("t", text, schema.BYTES, offset=n, timestamp=7) for n, text in enumerate(texts, 1)),
+        ]
+    )
+    made = writer(data_stream_type="logs", data_stream_dataset="d")
+    ((topic, target, _, part),), _ = made.parts(batch)
+    lines, wrong = made.lines(topic, target, part)
+    assert wrong == {}
+    assert [item.splitlines()[1] for item in lines.items] == [
+        b'{"@timestamp":7,"d":12345678901234567890.10,"in":"\\"@timestamp\\":null"}',
+        b'{"@timestamp":7,"n":123456789012345678901}',
+        b'{"@timestamp":7}',
+        b'{"@timestamp":7,"a":{"@timestamp":null}}',
+    ]
