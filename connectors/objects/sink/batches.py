@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, TypeVar
 
 from connect import DataError, Schema, SinkBatch, TopicPartition, Values, schema
 from connect.converters.json_values import JsonObjects
@@ -16,6 +16,8 @@ from connectors.objects.sink.compatibility import Compatibility
 from connectors.objects.sink.object_names import Folders
 from connectors.objects.sink.plan import SinkPlan
 from connectors.objects.sink.rotation import Part, Rows
+
+V = TypeVar("V")
 
 #: Stands for the schema of records without a value, of which only keys and headers are written.
 TOMBSTONE: Final = "tombstone"
@@ -71,9 +73,15 @@ class Batches:
         if nulls and options.nulls != "write":
             missing = DataError("the record has no value. Set behavior.on.null.values=ignore to skip such records.")
             raise BadRows(dict.fromkeys(nulls, missing))
-        times = options.extract(batch) if options.extract is not None else None
+        times = self._times(batch, nulls)
         encoded = [self._encode(batch, kind, form, nulls) for kind, form in self._formats]
         return Prepared(self, options, batch, times, encoded, nulls)
+
+    def _times(self, batch: SinkBatch, nulls: Sequence[int]) -> Sequence[int | None] | None:
+        extract = self._options.extract
+        if extract is None:
+            return None
+        return _of_others(batch, nulls, lambda part, _: extract(part)) if self._options.by_value else extract(batch)
 
     def formats(self, schemas: tuple[Any, ...]) -> list[tuple[int, str, Format, Any]]:
         """The files for these schemas: which of `Prepared`'s columns, extension, format, schema.
@@ -153,7 +161,7 @@ class Prepared:
         batches: Batches,
         options: SinkPlan,
         batch: SinkBatch,
-        times: Sequence[int] | None,
+        times: Sequence[int | None] | None,
         encoded: Sequence[Encoded],
         nulls: Sequence[int],
     ) -> None:
@@ -161,7 +169,7 @@ class Prepared:
         self._batch = batch
         self._times = times
         self._encoded = encoded
-        self._patterns = _with_tombstones(options, batch, options.names.of(batch, times), nulls)
+        self._patterns = _patterns(options, batch, times, nulls)
         self._schemas = batches.schemas([each.schemas for each in encoded], nulls)
         self._sizes = _sizes(batch) if options.rules.file_bytes else None
 
@@ -256,11 +264,35 @@ def _range(rows: list[int]) -> Sequence[int]:
     return range(rows[0], rows[-1] + 1) if rows[-1] - rows[0] == len(rows) - 1 else rows
 
 
-def _with_tombstones(options: SinkPlan, batch: SinkBatch, patterns: Column[str], nulls: Sequence[int]) -> Column[str]:
+def _of_others(
+    batch: SinkBatch, nulls: Sequence[int], work: Callable[[SinkBatch, Sequence[int]], Sequence[V]]
+) -> list[V | None]:
+    """What `work` returns for the rows with a value, each at its row; it gets their batch, and which they are."""
+    gone = set(nulls)
+    there = [row for row in range(len(batch)) if row not in gone]
+    found: list[V | None] = [None] * len(batch)
+    try:
+        values = work(batch.take(there) if gone else batch, there) if there else ()
+    except BadRows as bad:
+        raise BadRows({there[row]: error for row, error in bad.rows.items()}) from None
+    for row, value in zip(there, values, strict=True):
+        found[row] = value
+    return found
+
+
+def _patterns(
+    options: SinkPlan, batch: SinkBatch, times: Sequence[int | None] | None, nulls: Sequence[int]
+) -> Column[str]:
     if not nulls:
-        return patterns
+        return options.names.of(batch, times)  # type: ignore[arg-type]  # each has a time
     assert isinstance(options.names, Folders)
-    found = patterns.to_list().copy()
+    names = options.names
+    # A record without a value has no field to name a folder.
+    found: list[Any] = _of_others(
+        batch,
+        nulls,
+        lambda part, rows: names.of(part, times and [times[row] for row in rows]),  # type: ignore[arg-type]
+    )
     for row, pattern in zip(nulls, options.names.in_folder(batch.take(list(nulls)), options.tombstones), strict=True):
         found[row] = pattern
     return Plain(found)

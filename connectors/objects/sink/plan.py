@@ -76,6 +76,7 @@ class SinkPlan(ObjectOptions):
         names: of objects.
         extract: returns the times of records, None if nothing needs them.
         live: whether these times are the current time.
+        by_value: whether these times stand in values, so that a record without a value has none.
         rules: when files end.
         evolution: how records with another schema are fitted to their file's; None: they begin another file.
         schedule_ms: the interval at which the wall clock ends files; 0: never.
@@ -117,6 +118,7 @@ class SinkPlan(ObjectOptions):
         interval = max(0, self.rotate_interval_ms)
         kind = _extractor(self, by_time=by_time)
         self.live = kind == WALLCLOCK and (by_time or interval > 0)
+        self.by_value = kind == RECORD_FIELD
         self.rules = rules = _rules(self, self.format, interval)
         ends = bool(rules.records or interval or self.schedule_ms)
         self.at_commit = self.names.replaces or not (ends or rules.file_bytes)

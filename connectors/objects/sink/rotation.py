@@ -104,7 +104,7 @@ class Rows(NamedTuple):
     offsets: Column[int]
     patterns: Column[str]
     schemas: Column[Any]
-    times: Sequence[int] | None
+    times: Sequence[int | None] | None
     sizes: Sequence[int] | None
 
 
@@ -211,11 +211,10 @@ class Rotation:
         touched: dict[int, Part] = {}
         for row in rows.rows:
             pattern = patterns[row]
-            if rules.interval_ms:
-                assert times is not None
-                if self._is_over(times[row], pattern):
-                    _settle(steps, touched)
-                    steps += self.end()
+            time = times[row] if times is not None else None  # none, too, of one without a value: it ends nothing
+            if rules.interval_ms and time is not None and self._is_over(time, pattern):
+                _settle(steps, touched)
+                steps += self.end()
             schema = self._adopted(schemas[row], (row,)) if schemas is not None else every[row]
             part = self.open.get(pattern)
             if part is not None and schemas is not None and not _same(part.schema, schema):
@@ -232,8 +231,8 @@ class Rotation:
                             steps += self.close(self.open[oldest])
                     self._slots[pattern] = None
                 part = self._begin(pattern, schema, offsets[row], row)
-            if times is not None:
-                self._base = times[row] if self._base is None else self._base
+            if time is not None:
+                self._base = time if self._base is None else self._base
                 self._pattern = pattern
             part.rows.append(row)
             touched[part.number] = part

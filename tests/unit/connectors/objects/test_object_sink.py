@@ -90,3 +90,25 @@ def test_a_record_whose_timestamp_is_no_date_goes_to_the_error_policy_alone(conf
     assert (record.offset, "1700000000000000 ms since 1970" in str(error)) == (1, True)
     (content,) = run.contents.values()
     assert len(content.splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    ("config", "folder"),
+    [
+        ({"partitioner.class": "field", "partition.field.name": "f"}, "f=q"),
+        ({"partitioner.class": "daily", "timestamp.extractor": "RecordField", "timestamp.field": "t",
+          "rotate.interval.ms": "1000"}, "year=1970/month=01/day=01"),
+    ],
+    ids=["by field", "by time"],
+)  # fmt: skip
+def test_keys_without_values_are_written_whatever_names_folders(config: dict[str, str], folder: str) -> None:
+    keys = {"behavior.on.null.values": "write", "store.kafka.keys": "true", "keys.format.class": "string"}
+    with ObjectRun({**config, **keys, "flush.size": "3"}) as run:
+        values = (None, {"f": "q", "t": 5}, None)
+        run.put(*(SinkRecord("test", value, key=f"k{n}", timestamp=10_000 * n) for n, value in enumerate(values)))
+        run.await_committed(3)
+    assert run.contents == {
+        "topics/test/tombstone/test+0+0000000000.keys.txt": b"k0\nk2\n",
+        f"topics/test/{folder}/test+0+0000000001.keys.txt": b"k1\n",
+        f"topics/test/{folder}/test+0+0000000001.json": b'{"f":"q","t":5}\n',
+    }
