@@ -53,6 +53,9 @@ def _rows(values: Values) -> pa.RecordBatch:
             arrays = [
                 _array(FieldColumn(field.schema, [item.get(field.name) for item in items])) for field in schema.fields
             ]
+        for field, array in zip(kind, arrays, strict=True):
+            if array.null_count and not field.nullable:  # Arrow sees it only when the file is written
+                raise DataError(f'the field "{field.name}", which its schema requires, is null or missing.')
         return pa.RecordBatch.from_arrays(arrays, schema=kind)
     except (NoArrowForm, pa.ArrowException, AttributeError, TypeError, ValueError, OverflowError) as error:
         raise DataError(f"the value cannot be written as Parquet: {one_line(error)[:200]}") from error

@@ -5,6 +5,7 @@ import io
 from decimal import Decimal
 
 import fastavro
+import pyarrow.parquet as pq
 import pytest
 
 from connect import ConnectError, Schema, SinkRecord, TopicPartition, logical, schema
@@ -112,3 +113,18 @@ def test_keys_without_values_are_written_whatever_names_folders(config: dict[str
         f"topics/test/{folder}/test+0+0000000001.keys.txt": b"k1\n",
         f"topics/test/{folder}/test+0+0000000001.json": b'{"f":"q","t":5}\n',
     }
+
+
+def test_a_null_that_the_schema_forbids_goes_to_the_error_policy_with_parquet() -> None:
+    """No converter makes one, and transformations may."""
+    struct = Schema.struct({"a": schema.INT32, "b": schema.OPTIONAL_STRING})
+    policy = {"errors.tolerance": "all", "errors.log.enable": "true"}
+    with ObjectRun({"flush.size": "2", "format.class": "parquet", **policy}) as run:
+        run.put({"a": 1, "b": "x"}, {"a": None, "b": "x"}, {"b": "x"}, {"a": 2, "b": None}, schema=struct)
+        run.await_committed(4)
+        assert [(record.offset, '"a", which its schema requires' in str(error)) for record, error in run.errant] == [
+            (1, True),
+            (2, True),
+        ]
+    (content,) = run.contents.values()
+    assert pq.read_table(io.BytesIO(content)).to_pylist() == [{"a": 1, "b": "x"}, {"a": 2, "b": None}]
