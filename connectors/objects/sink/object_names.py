@@ -154,7 +154,7 @@ class Templates:
                 pattern += f"0*{partition}"
             else:
                 pattern += r"\d+" if piece[1] in ("start_offset", "timestamp") else ".+"
-        return re.match(pattern, key) is not None
+        return re.fullmatch(pattern, key) is not None
 
     def _moments(self, batch: SinkBatch) -> Sequence[int]:
         if "timestamp" not in self._whole:

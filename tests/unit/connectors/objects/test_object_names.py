@@ -36,3 +36,13 @@ def test_whose_objects_they_are_can_be_told() -> None:
     assert named.belongs("in/orders-0000000003-17.gz", "orders", 3)
     assert not named.belongs("in/orders-0000000013-17.gz", "orders", 3)
     assert not named.belongs("in/other-0000000003-17.gz", "orders", 3)
+
+
+def test_another_topic_whose_name_goes_on_with_a_number_has_its_own_objects() -> None:
+    named = Templates("{{topic}}-{{partition}}-{{start_offset}}", "", ZoneInfo("UTC"), now=False)
+    assert named.belongs("orders-1-17", "orders", 1)
+    assert named.belongs("orders-1-0-17", "orders-1", 0)
+    assert not named.belongs("orders-1-0-17", "orders", 1)
+    partition_last = Templates("{{topic}}-{{start_offset}}-{{partition}}", "", ZoneInfo("UTC"), now=False)
+    assert partition_last.belongs("orders-17-1", "orders", 1)
+    assert not partition_last.belongs("orders-17-12", "orders", 1)
