@@ -141,6 +141,9 @@ class S3Upload(Upload):
     def complete(self, last: int, records: int) -> None:
         from botocore.exceptions import ClientError
 
+        if self._id is None:  # an earlier call has found the object complete; what followed it failed
+            self._look(last, None)
+            return
         try:
             self._bucket.request(
                 "complete_multipart_upload",
