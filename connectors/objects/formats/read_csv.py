@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 from collections.abc import Iterator, Sequence
@@ -34,7 +35,9 @@ class CsvOptions:
 def read_csv(source: Source, options: CsvOptions, *, longest: int, skip: int, on_bad: OnBad) -> Chunks:
     """Each row as a struct of strings. Blank rows are skipped; rows of another width are bad."""
     csv.field_size_limit(longest)
-    text = _Counted(io.TextIOWrapper(io.BufferedReader(_Raw(source)), options.encoding, newline=""))
+    # A byte order mark is no part of the first field: a quote behind it would not be at the field's beginning.
+    encoding = "utf-8-sig" if codecs.lookup(options.encoding).name == "utf-8" else options.encoding
+    text = _Counted(io.TextIOWrapper(io.BufferedReader(_Raw(source)), encoding, newline=""))
     rows: Any = csv.reader(text, delimiter=options.separator, quotechar=options.quote, strict=True)
     names: list[str] = list(options.fields)
     number = 0

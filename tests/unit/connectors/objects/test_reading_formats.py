@@ -299,6 +299,19 @@ def test_rows_of_another_width_are_bad() -> None:
     assert told == ["1 the row has 1 fields instead of 2."]
 
 
+@pytest.mark.parametrize(
+    ("options", "row"),
+    [
+        (CsvOptions(), {"i,d": "1", "name": "x"}),
+        (CsvOptions(header=False), {"column1": "i,d", "column2": "name"}),
+        (CsvOptions(header=False, encoding="utf8"), {"column1": "i,d", "column2": "name"}),
+    ],
+)
+def test_a_byte_order_mark_before_a_quote_is_no_part_of_the_field(options: CsvOptions, row: dict[str, str]) -> None:
+    content = b'\xef\xbb\xbf"i,d","name"\r\n"1","x"\r\n'
+    assert records(content, ReadOptions("csv", csv=options), most=1)[0] == (row, 1)
+
+
 def test_memory_is_bounded_by_chunks_and_long_records_are_refused() -> None:
     rows = [{"id": n, "text": "x" * 1000} for n in range(5000)]
     table = pa.Table.from_pylist(rows)
