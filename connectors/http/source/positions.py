@@ -120,13 +120,16 @@ def digest(record: Any) -> str:
 def compared(one: Any, other: Any) -> int:
     """Compares two values of the cursor's field: below 0, 0, above 0.
 
-    Numbers are numbers also as texts, times of ISO 8601 moments; other texts are compared by their characters.
+    Numbers are numbers also as texts, times of ISO 8601 moments; other texts are compared by their characters. So is a
+    text of digits with another one of its length: of ids with letters and digits some have only digits.
 
     Raises:
         ConnectError: they cannot be compared.
     """
     (kind, left), (other_kind, right) = _rank(one), _rank(other)
     if kind != other_kind:
+        if isinstance(one, str) and isinstance(other, str) and len(one) == len(other):
+            return int(one > other) - int(one < other)
         raise ConnectError(
             f"http.offset.field is {one!r} in one record and {other!r} in another, which have no order. Name another "
             "field, or correct http.offset.initial."

@@ -231,7 +231,9 @@ def test_what_has_an_order() -> None:
     assert compared("2026-01-01T00:00:00Z", "2026-01-01T01:00:00+01:00") == 0
     assert compared("2026-01-01T00:00:00.5", "2026-01-01T00:00:00Z") > 0
     assert compared("b", "a") > 0
-    for one, other in ((1, "a"), (True, 1), ({}, 1), ("2026-01-01", 5)):
+    assert compared("507111778896869799439011", "507f1f77bcf86cd799439011") < 0  # ids of MongoDB, one without a letter
+    assert compared("9f", "10") > 0
+    for one, other in ((1, "a"), (True, 1), ({}, 1), ("2026-01-01", 5), ("10", "latest"), ("2026-01-01", "now")):
         with pytest.raises(ConnectError, match="http.offset.field"):
             compared(one, other)
 
