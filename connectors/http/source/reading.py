@@ -95,7 +95,9 @@ class Reading:
         if cursor is not None:
             url = PLACE.sub(lambda _: quote(str(cursor), safe=""), url)
             # Within the quotes of a text it is to stand without its own.
-            body = body and PLACE.sub(lambda _: orjson.dumps(cursor).decode().strip('"'), body)
+            written = orjson.dumps(cursor).decode()
+            written = written[1:-1] if isinstance(cursor, str) else written
+            body = body and PLACE.sub(lambda _: written, body)
         headers = {"Content-Type": options.content_type or "application/json"} if body else {}
         request = Request(url, options.method, body.encode() if body else None, headers)
         if cursor is not None and options.offset_parameter:

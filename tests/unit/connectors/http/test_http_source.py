@@ -165,6 +165,23 @@ def test_a_cursor_has_a_place_in_a_url_and_in_the_body_of_a_post(api: RestApi) -
     assert api.requests[0].headers["content-type"] == "application/json"
 
 
+def test_a_cursor_with_quotes_at_its_ends_stands_in_a_body_as_it_is(api: RestApi) -> None:
+    api.field = "name"
+    api.items = [{"name": '"a"'}, {"name": '"b"'}]
+    with run(
+        api,
+        "search",
+        http_records_path="data.items",
+        http_method="POST",
+        http_body='{"since":"${offset.name}"}',
+        http_offset_field="name",
+        http_offset_initial="!",
+    ) as source:
+        source.poll_until(2)
+        source.poll()
+    assert api.requests[-1].body == rb'{"since":"\"b\""}'
+
+
 def test_keys_and_timestamps_come_from_records(api: RestApi) -> None:
     api.items = [{"a": {"id": 7}, "b": "x", "t": t} for t in ("2026-01-01T00:00:00Z", 1_767_225_600, 1.7672256e12, "?")]
     with run(api, "all", http_record_key="/a/id", http_record_timestamp="t") as source:
