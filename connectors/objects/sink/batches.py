@@ -7,6 +7,7 @@ from typing import Any, Final, TypeVar
 
 from connect import DataError, Schema, SinkBatch, TopicPartition, Values, schema
 from connect.converters.json_values import JsonObjects
+from connect.converters.lru_cache import LruCache
 from connect.data.column import Column, Constant, Plain
 from connectors.objects.formats.envelope import enveloped, text_of
 from connectors.objects.formats.format import Encoded, Format, Payload
@@ -38,6 +39,7 @@ class Batches:
             self._formats.append((".headers", options.headers_format))
         policy = options.evolution if options.format.by_schema else None
         self._compatibility = None if policy is None else Compatibility(policy)
+        self._structs: LruCache[tuple[str, ...], Schema] = LruCache(1000)
         self._tuples: dict[tuple[int, ...], tuple[Any, ...]] = {}
 
     @property
@@ -53,8 +55,29 @@ class Batches:
         """
         if file is None or self._compatibility is None or file is record or TOMBSTONE in (file[0], record[0]):
             return record
-        value = self._compatibility.adopt(file[0], record[0])
+        value: Any
+        if isinstance(file[0], tuple):  # names of columns, of CSV
+            value = self._adopt_columns(self._compatibility, file[0], record[0])
+        else:
+            value = self._compatibility.adopt(file[0], record[0])
         return file if value is file[0] and file[1:] == record[1:] else (value, *record[1:])
+
+    def _adopt_columns(
+        self, compatibility: Compatibility, file: tuple[str, ...], record: tuple[str, ...]
+    ) -> tuple[str, ...]:
+        """The same for columns, which have no types: each is a field that may be null."""
+        if file == record:
+            return file
+        found = compatibility.adopt(self._struct_of(file), self._struct_of(record))
+        names = tuple(field.name for field in found.fields) if found is not None else record
+        return file if names == file else names
+
+    def _struct_of(self, columns: tuple[str, ...]) -> Schema:
+        """A struct with these fields: always the same object, by which what was compared is remembered."""
+        found = self._structs.get(columns)
+        if found is None:
+            found = self._structs[columns] = Schema.struct(dict.fromkeys(columns, schema.OPTIONAL_STRING))
+        return found
 
     def nulls(self, batch: SinkBatch) -> list[int]:
         """The rows without a value."""
@@ -93,11 +116,14 @@ class Batches:
         ]
         return [*found[1:], *([] if schemas[0] is TOMBSTONE else found[:1])]
 
-    def project(self, batch: SinkBatch, rows: Sequence[int], target: Schema) -> Payload:
+    def project(self, batch: SinkBatch, rows: Sequence[int], target: Schema | tuple[str, ...]) -> Payload:
         """Rows whose values have another schema than their file."""
         assert self._compatibility is not None
         part = batch.take(list(rows))
-        values = self._compatibility.project(part.values, target)
+        if isinstance(target, tuple):
+            values = Values([{name: value.get(name) for name in target} for value in part.values])
+        else:
+            values = self._compatibility.project(part.values, target)
         return self._options.format.encode(part, values).pick(range(len(rows)))
 
     def schemas(self, columns: Sequence[Column[Any]], nulls: Sequence[int]) -> Column[Any]:

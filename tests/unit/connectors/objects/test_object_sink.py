@@ -43,6 +43,26 @@ def test_two_topics_that_transformations_give_one_name_do_not_pass_for_each_othe
     assert run.contents == {"topics/x/partition=0/x+0+0000000000.json": b'{"n":1}\n{"n":2}\n'}
 
 
+@pytest.mark.parametrize(
+    ("policy", "files"),
+    [
+        ({"schema.compatibility": "BACKWARD"}, [b"a\n1\n", b"a,b\n2,3\n4,\n"]),
+        ({"schema.compatibility": "FORWARD"}, [b"a\n1\n2\n4\n"]),
+        ({"schema.evolution": "none"}, [b"a\n1\n", b"a,b\n2,3\n4,\n"]),
+        ({"schema.evolution": "add"}, [b"a\n1\n", b"a,b\n2,3\n4,\n"]),
+    ],
+)
+@pytest.mark.parametrize("with_schema", [True, False])
+def test_other_columns_of_csv_follow_the_policy(policy: dict[str, str], files: list[bytes], with_schema: bool) -> None:
+    few = Schema.struct({"a": schema.OPTIONAL_INT64}) if with_schema else None
+    more = Schema.struct({"a": schema.OPTIONAL_INT64, "b": schema.OPTIONAL_STRING}) if with_schema else None
+    with ObjectRun({"format.class": "csv", "flush.size": "9", "rotate.schedule.interval.ms": "50", **policy}) as run:
+        values = (({"a": 1}, few), ({"a": 2, "b": "3"}, more), ({"a": 4}, few))
+        run.put(*(SinkRecord("test", value, given) for value, given in values))
+        run.await_committed(3)
+    assert list(run.contents.values()) == files
+
+
 def test_a_file_for_each_key_has_the_last_of_several_records_of_a_batch() -> None:
     config = {
         "file.name.template": "{{key}}",
