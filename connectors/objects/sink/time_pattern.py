@@ -21,6 +21,8 @@ _MONTHS: Final = (
 )
 #: In blocks of this length, counted from the epoch, the distance from UTC never changes, in any zone of today.
 _BLOCK_MS: Final = 15 * 60 * 1000
+#: Before 1980 some zones were seconds apart from that, so that an hour of theirs could begin within a block.
+_EVEN_MS: Final = 315_532_800_000
 _MOST_REMEMBERED: Final = 10_000
 
 Part = Callable[[dt.datetime], str]
@@ -55,7 +57,9 @@ class TimePattern:
             if text is None:
                 if len(known) >= _MOST_REMEMBERED:
                     known.clear()
-                text = known[block] = self._text(time)
+                text = self._text(time)
+                if time >= _EVEN_MS:
+                    known[block] = text
             found.append(text)
         return found
 

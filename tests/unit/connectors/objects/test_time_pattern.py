@@ -45,6 +45,14 @@ def test_days_on_which_clocks_change_have_folders_of_their_hours() -> None:
     assert hours.all_of([spring - HOUR, spring - 1, spring, spring + HOUR]) == ["29 01", "29 01", "29 03", "29 04"]
 
 
+def test_zones_that_were_seconds_apart_have_their_own_hours() -> None:
+    """Liberia was 44 minutes and 30 seconds behind until 1972."""
+    for times, expected in ((range(2), ["09", "10"]), (range(1, -1, -1), ["10", "09"])):
+        hours = TimePattern("HH", ZoneInfo("Africa/Monrovia"), HOUR)
+        around = [-147_359_730_000 + 10_000 * (2 * time - 1) for time in times]  # 1965-05-01 10:44:30 UTC
+        assert hours.all_of(around) == expected
+
+
 def test_times_before_1970_and_beyond_the_calendar() -> None:
     pattern = TimePattern("YYYY-MM-dd HH", UTC, HOUR)
     assert pattern.all_of([-1]) == ["1969-12-31 23"]
