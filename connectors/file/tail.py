@@ -178,10 +178,18 @@ class Tail:
 
     def _under_another_name(self, inode: int) -> int | None:
         folder = os.path.dirname(self._path) or "."  # noqa: PTH120 - the path stays text: it is the source partition
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                if entry.inode() == inode and entry.is_file(follow_symlinks=False):
-                    return open_for_reading(entry.path)
+        try:
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    if entry.inode() == inode and entry.is_file(follow_symlinks=False):
+                        return open_for_reading(entry.path)
+        except PermissionError:  # to read a file nobody needs the right to list its folder
+            log.warning(
+                '"%s" is another file than it was, and user id %d may not list "%s" to look for that one.',
+                self._path,
+                os.geteuid(),
+                folder,
+            )
         return None
 
 

@@ -150,6 +150,21 @@ class TestAStoredOffset:
         copy.rename(file)
         assert lines(source(file, stored=stored)) == ["more"]
 
+    def test_of_another_file_needs_no_right_to_list_the_folder(
+        self, file: Path, source: Start, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        file.write_text("old\n")
+        stored = {str(file): offset_after_all(source(file))}
+        file.rename(file.with_suffix(".1"))
+        file.write_text("new\n")
+
+        def refused(folder: str) -> None:
+            raise PermissionError(13, "Permission denied", folder)
+
+        monkeypatch.setattr(os, "scandir", refused)
+        assert lines(source(file, stored=stored)) == ["new"]
+        assert "may not list" in caplog.text
+
 
 def offset_after_all(task: FileStreamSourceTask) -> Any:
     offset = None
