@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from connect import SchemaError, SinkBatch, Type, Values
@@ -53,6 +53,7 @@ class Reader:
     def __init__(self, options: JdbcSinkOptions) -> None:
         self._options = options
         self._inferred: dict[str, Schema] = {}
+        self._topics_differ = any(topic is not None for topic, _ in options.included | options.excluded)
 
     def records(self, batch: SinkBatch) -> Records:
         """The units of a batch whose records all belong to one table.
@@ -74,7 +75,7 @@ class Reader:
         keys = [(range(len(batch)), {})] if options.pk_mode in (NONE, RECORD_VALUE) else self._keys(batch, skipped)
         for rows, group in _present(values):
             chosen, fields = self._without(skipped, rows, self._fields(group, options.value_column, "value"))
-            for members, own_keys, own in _paired(chosen, fields, keys):
+            for members, own_keys, own in self._by_topic(batch, _paired(chosen, fields, keys)):
                 units.append(self._unit(batch, members, own_keys, own))
         gone = [row for row in tombstones if row not in skipped]
         if gone:
@@ -118,6 +119,21 @@ class Reader:
             for field in schema.fields
             if field.name in names
         }
+
+    def _by_topic(
+        self, batch: SinkBatch, parts: list[tuple[Sequence[int], Fields, Fields]]
+    ) -> Iterator[tuple[Sequence[int], Fields, Fields]]:
+        """The same rows, those of each topic on their own where topics have lists of fields of their own."""
+        for rows, keys, fields in parts:
+            places: dict[str, list[int]] = {}
+            if self._topics_differ:
+                for at, row in enumerate(rows):
+                    places.setdefault(batch.topics[row], []).append(at)
+            if len(places) < 2:
+                yield rows, keys, fields
+                continue
+            for own in places.values():
+                yield [rows[at] for at in own], _taken(keys, own), _taken(fields, own)
 
     def _unit(self, batch: SinkBatch, rows: Sequence[int], keys: Fields, fields: Fields) -> Unit:
         options = self._options
@@ -197,7 +213,11 @@ class Reader:
         if skipped.isdisjoint(rows):
             return rows, fields
         at = [index for index, row in enumerate(rows) if row not in skipped]
-        return [rows[index] for index in at], {name: column.take(at) for name, column in fields.items()}
+        return [rows[index] for index in at], _taken(fields, at)
+
+
+def _taken(fields: Fields, at: list[int]) -> Fields:
+    return {name: column.take(at) for name, column in fields.items()}
 
 
 def _chosen(fields: Fields, names: Sequence[str], what: str) -> Fields:

@@ -143,6 +143,16 @@ def test_fields_are_chosen_by_lists(target: Target) -> None:
     assert target.execute("SELECT * FROM kafka_people") == [(1, "Ada")]
 
 
+@pytest.mark.parametrize("first", ["people", "others"])
+def test_topics_of_one_table_keep_their_own_lists_of_fields(target: Target, first: str) -> None:
+    second = "others" if first == "people" else "people"
+    with run(target, topics="people,others", table_name_format="everybody", fields_blacklist="people:name") as sink:
+        sink.put(person(1, "Ada", topic=first), person(2, "Bob", topic=second), person(3, "Eve", topic=first))
+        sink.commit()
+    names = dict(target.execute("SELECT id, name FROM everybody"))
+    assert names == ({1: None, 2: "Bob", 3: None} if first == "people" else {1: "Ada", 2: None, 3: "Eve"})
+
+
 def test_records_choose_their_tables(target: Target) -> None:
     with run(
         target,
