@@ -45,6 +45,7 @@ _NUMBERS: Final = {
     "timestamp": pa.timestamp("us", "UTC"),
     "datetime": pa.timestamp("us"),
 }
+_DAY_US: Final = 86_400_000_000
 
 
 def cells(
@@ -133,7 +134,7 @@ def _plain(meaning: Meaning, column: FieldColumn, takes: sqlalchemy.types.TypeEn
     if kind == "duration":
         return _durations(column, takes)
     if meaning.unit:
-        return _counted(meaning, column)
+        return _counted(meaning, column, takes)
     if column.is_arrow or kind not in ("timestamp", "time"):
         try:
             return column.array
@@ -165,7 +166,7 @@ def _with_scales(column: FieldColumn) -> pa.Array:
     return pa.array(texts, pa.string())
 
 
-def _counted(meaning: Meaning, column: FieldColumn) -> pa.Array:
+def _counted(meaning: Meaning, column: FieldColumn, takes: sqlalchemy.types.TypeEngine[Any]) -> pa.Array:
     """Numbers since the epoch, or midnight."""
     array = column.array
     if meaning.kind == "date":
@@ -173,13 +174,24 @@ def _counted(meaning: Meaning, column: FieldColumn) -> pa.Array:
     if meaning.kind == "time":
         counts = array.cast(pa.int64())
         if meaning.unit == "ns":
-            return pc.divide(counts, 1000).view(pa.time64("us"))
-        return (pc.multiply_checked(counts, 1000) if meaning.unit == "ms" else counts).view(pa.time64("us"))
+            counts = pc.divide(counts, 1000)
+        return _times(pc.multiply_checked(counts, 1000) if meaning.unit == "ms" else counts, takes)
     zone = "UTC" if meaning.kind == "timestamp" else None
     counted = array.cast(pa.int64()).view(pa.timestamp(meaning.unit, zone))
     if meaning.unit == "ns":
         return pc.floor_temporal(counted, unit="microsecond").cast(pa.timestamp("us", zone))
     return counted
+
+
+def _times(micros: pa.Array, takes: sqlalchemy.types.TypeEngine[Any]) -> pa.Array:
+    """Microseconds since midnight as times of day; as texts where some are none and the database has such times."""
+    ends = pc.min_max(micros).as_py()
+    if ends["min"] is None or (ends["min"] >= 0 and ends["max"] < _DAY_US):
+        return micros.view(pa.time64("us"))
+    # MySQL has times of some weeks, and negative ones; PostgreSQL has 24:00.
+    if not isinstance(takes, mysql.TIME | postgresql.TIME):
+        raise ValueError(f"{_clock(ends['min'] if ends['min'] < 0 else ends['max'])} is not a time of day")
+    return pa.array([None if item is None else _clock(item) for item in micros.to_pylist()], pa.string())
 
 
 def _zoned(column: FieldColumn, takes: sqlalchemy.types.TypeEngine[Any]) -> pa.Array:
@@ -302,6 +314,18 @@ def literal(schema: Schema, meaning: Meaning) -> str | None:
     return None
 
 
+def python_values(array: pa.Array) -> list[Any]:
+    """The values for a driver.
+
+    Raises:
+        RowError: one is a date or time that Python does not have.
+    """
+    try:
+        return array.to_pylist()  # type: ignore[no-any-return]
+    except (OverflowError, ValueError) as error:
+        raise RowError("it has a date or a time that is not of the years 1 to 9999.") from error
+
+
 def python_rows(rows: pa.RecordBatch, change: Sequence[Callable[[Any], Any] | None]) -> list[tuple[Any, ...]]:
     """Rows as tuples for a driver.
 
@@ -310,6 +334,6 @@ def python_rows(rows: pa.RecordBatch, change: Sequence[Callable[[Any], Any] | No
     """
     columns = []
     for array, convert in zip(rows.columns, change, strict=True):
-        items = array.to_pylist()
+        items = python_values(array)
         columns.append(items if convert is None else [None if item is None else convert(item) for item in items])
     return list(zip(*columns, strict=True))

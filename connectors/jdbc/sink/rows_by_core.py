@@ -10,6 +10,7 @@ import sqlalchemy
 from sqlalchemy import Connection
 from sqlalchemy.sql.elements import quoted_name
 
+from connectors.jdbc.sink.cells import python_values
 from connectors.jdbc.sink.statements import Layout, chunks
 from connectors.jdbc.sink.target import Target
 
@@ -107,5 +108,5 @@ def _same(table: sqlalchemy.TableClause, layout: Layout) -> Sequence[sqlalchemy.
 
 def _dicts(layout: Layout, rows: pa.RecordBatch) -> _Rows:
     names = [f"c{at}" for at in range(len(layout.columns))]
-    columns = [array.to_pylist() for array in rows.columns]
+    columns = [python_values(array) for array in rows.columns]
     return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]

@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from connectors.jdbc.sink.cells import python_values
 from connectors.jdbc.sink.statements import Layout
 
 TRUNCATE: Final = "truncate"
@@ -123,7 +124,7 @@ def _entries(laid: Sequence[Laid]) -> list[_Entry]:
 
 
 def _keys(each: Laid) -> list[tuple[Any, ...]]:
-    return list(zip(*(column.to_pylist() for column in each.rows.columns[: each.layout.keys]), strict=True))
+    return list(zip(*(python_values(column) for column in each.rows.columns[: each.layout.keys]), strict=True))
 
 
 def _without_covered(laid: Sequence[Laid], writes: list[_Entry]) -> list[_Entry]:

@@ -229,3 +229,44 @@ def test_numbers_come_into_a_column_of_bits_as_numbers(mariadb: MariaServer) -> 
         assert target.execute("SELECT n + 0, yes + 0, count(*) FROM types GROUP BY n, yes") == [(7, 1, 200)]
     finally:
         database.drop()
+
+
+#: Who reports what no table takes.
+TOLERANT = {"errors.tolerance": "all", "errors.log.enable": "true"}
+
+
+@pytest.mark.parametrize("count", [1, 200])
+def test_times_that_are_none_of_a_day_are_written_or_refused_but_never_others(target: Target, count: int) -> None:
+    time = Schema(Type.INT64, name="io.debezium.time.MicroTime", version=1)
+    schema = Schema.struct({"id": Schema(Type.INT32), "at": time})
+    hours = {1: 1.0, 2: -1.0, 3: 30 + 0.5 / 3600, 4: 24.0}
+    with run(target, debezium_records="true", **TOLERANT) as sink:
+        sink.put(
+            *(SinkRecord("types", {"id": at, "at": round(h * 3.6e9)}, schema) for at, h in hours.items()),
+            *(SinkRecord("types", {"id": 9, "at": 0}, schema) for _ in range(count)),
+        )
+        sink.commit()
+        refused = {record.value["id"] for record, _ in sink.errant}
+    assert refused == {"mysql": set(), "postgresql": {2, 3}}.get(target.kind, {2, 3, 4})
+    found = target.execute("SELECT id, CAST(at AS char(20)) FROM types WHERE id < 9 ORDER BY id")
+    wanted = [dt.timedelta(hours=hours[at]) for at in hours if at not in refused]
+    assert [_span(text.strip()) for _, text in found] == wanted
+
+
+def _span(text: str) -> dt.timedelta:
+    sign, text = (-1, text[1:]) if text.startswith("-") else (1, text)
+    hours, minutes, seconds = text.split(":")
+    return sign * dt.timedelta(hours=int(hours), minutes=int(minutes), seconds=float(seconds))
+
+
+@pytest.mark.parametrize(("kind", "of"), [("Date", Type.INT32), ("MicroTimestamp", Type.INT64)])
+def test_a_date_beyond_9999_that_a_database_does_not_take_costs_no_other_row(
+    target: Target, kind: str, of: Type
+) -> None:
+    schema = Schema.struct({"id": Schema(Type.INT32), "at": Schema(of, name=f"io.debezium.time.{kind}", version=1)})
+    far = 2**31 - 1 if kind == "Date" else 9223372036825200000  # what Debezium writes for infinity
+    with run(target, debezium_records="true", **TOLERANT) as sink:
+        sink.put(*(SinkRecord("types", {"id": n, "at": far if n == 2 else 1}, schema) for n in (1, 2, 3)))
+        sink.commit()
+        assert [record.value["id"] for record, _ in sink.errant] == [2]
+    assert sorted(target.execute("SELECT id FROM types")) == [(1,), (3,)]
