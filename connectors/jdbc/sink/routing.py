@@ -29,7 +29,8 @@ class Routing:
         self._names: dict[str, TableName] = {}
         self._variables = [found.inside for found in enclosed(options.table)]
         for name in self._variables:
-            if name != "topic" and name.partition(".")[0] not in _KINDS:
+            kind, _, path = name.partition(".")
+            if name != "topic" and not (kind in _KINDS and path):
                 raise ConfigError(
                     "table.name.format",
                     f"there is no variable ${{{name}}}. There are ${{topic}}, ${{value.NAME}}, ${{key.NAME}}, "

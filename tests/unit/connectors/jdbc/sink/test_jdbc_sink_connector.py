@@ -37,6 +37,12 @@ def test_a_url_is_enough() -> None:
         ({"pk_mode": "record_key", "pk_fields": "a,a"}, "pk.fields", "twice"),
         ({"topics_to_tables_mapping": "a"}, "topics.to.tables.mapping", "not a topic:table"),
         ({"table_name_format": "${nothing}"}, "table.name.format", "no variable"),
+        (
+            {"table_name_format": "${value}"},
+            "table.name.format",
+            "no variable ${value}. There are ${topic}, ${value.NAME}",
+        ),
+        ({"table_name_format": "x_${header.}"}, "table.name.format", "no variable"),
         ({"schema_evolution": "shrink"}, "schema.evolution", "shrink"),
         ({"connection_url": "jdbc:db2://host/db"}, "connection.url", "no translation"),
         ({"db_timezone": "Mars/Olympus"}, "db.timezone", "not a time zone"),
