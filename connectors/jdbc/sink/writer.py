@@ -288,6 +288,8 @@ class Writer:
                     wanted.meaning, fields[wanted.name], column.type, self._zones, filled=self._options.defaults
                 )
             except RowError as error:
+                if self._options.trimmed:  # the error quotes the value
+                    raise RowError(f'its field "{wanted.name}" is not of the type {wanted.meaning.kind}.') from None
                 raise RowError(f'its field "{wanted.name}" {error}') from error
             arrays.append(array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array)
         return arrays

@@ -2,7 +2,9 @@
 
 import sys
 import threading
+import traceback
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +13,7 @@ from connect import ConnectError, Schema, SinkRecord, TopicPartition, Type
 from connect.testing import SinkRun
 from connectors.jdbc.sink import JdbcSinkConnector
 from tests.integration.connectors.jdbc.sink_fixtures import target
-from tests.integration.connectors.jdbc.sink_targets import Maria, Postgres, Target, person
+from tests.integration.connectors.jdbc.sink_targets import Maria, Postgres, Sqlite, Target, person
 from tests.servers.mariadb import MariaServer
 from tests.servers.postgresql import PostgresDatabase, PostgresServer
 from tests.support.waiting import until
@@ -106,6 +108,20 @@ def test_errors_can_be_without_values(target: Target) -> None:
             assert cause is None
             assert "top secret" not in str(caught.value)
     assert "offset 1" in str(caught.value)
+
+
+def test_a_value_that_is_not_what_its_schema_says_is_not_quoted_where_errors_are_trimmed(tmp_path: Path) -> None:
+    target, value = Sqlite(tmp_path / "test.db"), "top secret"
+    zoned = Schema(Type.STRING, name="io.debezium.time.ZonedTimestamp", version=1)
+    for schema in (Schema(Type.INT32), zoned):
+        target.execute("DROP TABLE IF EXISTS people")
+        target.execute("CREATE TABLE people (at timestamp)")
+        with (
+            pytest.raises(ConnectError, match='its field "at" is not of the type') as caught,
+            run(target, trim_sensitive_log="true", debezium_records="true") as sink,
+        ):
+            sink.put({"at": value}, schema=Schema.struct({"at": schema}), topic="people")
+        assert value not in "".join(traceback.format_exception(caught.value))
 
 
 def test_a_password_is_in_no_error(postgres_database: PostgresDatabase) -> None:
