@@ -17,6 +17,7 @@ driver are left out. Imported with SQLAlchemy.
 from __future__ import annotations
 
 import re
+import ssl
 from collections.abc import Callable, Mapping
 from typing import Final
 from urllib.parse import parse_qsl, unquote
@@ -115,14 +116,30 @@ def _mysql(driver: str) -> Callable[[str], URL]:
         query, user, password = _properties(properties, _MYSQL)
         if len(hosts) > 1:
             raise ConfigError(KEY, "names several hosts, which this driver cannot try in turn. Name one.")
-        mode = properties.get("sslmode", "").upper().replace("-", "_")
-        if mode in ("VERIFY_CA", "VERIFY_IDENTITY", "VERIFY_FULL"):
-            query["ssl_verify_cert"] = "true"
-            query["ssl_verify_identity"] = "false" if mode == "VERIFY_CA" else "true"
+        query |= _tls(properties, query.pop("ssl_ca", None))
         url = _with_hosts(driver, hosts, 3306, query)
         return url.set(database=database or None, username=user, password=password)
 
     return read
+
+
+def _tls(properties: Mapping[str, str], ca: str | None) -> dict[str, str]:
+    """PyMySQL's arguments for a mode of TLS; without any it uses TLS where the server has it, and verifies nothing."""
+    mode = properties.get("sslmode", "").upper().replace("-", "_")
+    if not mode and properties.get("requiressl", "").lower() == "true":
+        mode = "VERIFY_CA" if properties.get("verifyservercertificate", "").lower() == "true" else "REQUIRED"
+    if mode in ("DISABLED", "DISABLE"):
+        return {"ssl_disabled": "true"}
+    if mode in ("REQUIRED", "TRUST"):
+        return {"ssl_verify_cert": "none"}
+    if mode not in ("VERIFY_CA", "VERIFY_IDENTITY", "VERIFY_FULL"):
+        return {"ssl_ca": ca} if ca else {}
+    # Beside the arguments ssl_verify_* authorities are not heard, and without authorities no name is compared.
+    known = ssl.get_default_verify_paths()
+    authorities = {"ssl_ca": ca or known.cafile} if ca or known.cafile else {"ssl_capath": known.capath}
+    if None in authorities.values():
+        raise ConfigError(KEY, f"says sslMode={mode}. Name the file of the authority to trust: sslCa=/path/ca.pem.")
+    return {**authorities, "ssl_check_hostname": str(mode != "VERIFY_CA").lower()}
 
 
 def _sqlite(where: str) -> URL:

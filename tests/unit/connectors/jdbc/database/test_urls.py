@@ -1,5 +1,11 @@
 """JDBC URLs and SQLAlchemy's, as the URLs of Python's drivers."""
 
+import ssl
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pymysql
 import pytest
 
 from connect import ConfigError
@@ -28,10 +34,7 @@ from connectors.jdbc.database.url import translate
         ),
         ("jdbc:mysql://db/shop", "mysql+pymysql://db:3306/shop"),
         ("jdbc:mariadb://db:3307/shop?user=me", "mariadb+pymysql://me@db:3307/shop"),
-        (
-            "jdbc:mysql://db/shop?sslMode=VERIFY_CA",
-            "mysql+pymysql://db:3306/shop?ssl_verify_cert=true&ssl_verify_identity=false",
-        ),
+        ("jdbc:mysql://db/shop?sslMode=DISABLED", "mysql+pymysql://db:3306/shop?ssl_disabled=true"),
         ("jdbc:sqlite:/tmp/a.db", "sqlite:////tmp/a.db"),
         ("jdbc:sqlite:a.db?cache=shared", "sqlite:///a.db"),
         ("jdbc:sqlite::memory:", "sqlite://"),
@@ -51,6 +54,75 @@ from connectors.jdbc.database.url import translate
 )
 def test_a_url_is_translated(written: str, meant: str) -> None:
     assert translate(written).render_as_string(hide_password=False).replace("/?", "?") == meant.replace("/?", "?")
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of an authority that no machine trusts."""
+    folder = tmp_path_factory.mktemp("authority")
+    subprocess.run(
+        [
+            *("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"),
+            *("-subj", "/CN=ours", "-days", "2", "-keyout", folder / "key.pem", "-out", folder / "ca.pem"),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    return folder / "ca.pem"
+
+
+def ssl_of(properties: str, kind: str = "mysql") -> tuple[bool, Any]:
+    """Whether PyMySQL insists on TLS, and its context."""
+    url = translate(f"jdbc:{kind}://db/shop?{properties}")
+    _, told = url.get_dialect()().create_connect_args(url)
+    made: Any = pymysql.Connection(**told, defer_connect=True)
+    return made._ssl_required, made.ctx
+
+
+@pytest.mark.parametrize("kind", ["mysql", "mariadb"])
+@pytest.mark.parametrize("own", [True, False])
+@pytest.mark.parametrize(
+    ("properties", "required", "verified", "named"),
+    [
+        ("sslMode=PREFERRED", False, False, False),
+        ("sslMode=REQUIRED", True, False, False),
+        ("sslMode=trust", True, False, False),
+        ("requireSSL=true", True, False, False),
+        ("requireSSL=true&verifyServerCertificate=true", True, True, False),
+        ("sslMode=VERIFY_CA", True, True, False),
+        ("sslMode=verify-ca", True, True, False),
+        ("sslMode=VERIFY_IDENTITY", True, True, True),
+        ("sslMode=verify-full", True, True, True),
+    ],
+)
+def test_mysql_is_reached_with_the_tls_that_its_url_asks_for(
+    properties: str,
+    required: bool,
+    verified: bool,
+    named: bool,
+    own: bool,
+    kind: str,
+    authority: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if own and (verified or required):
+        properties += f"&sslCa={authority}"
+    else:
+        known = ssl.get_default_verify_paths()._replace(cafile=str(authority))
+        monkeypatch.setattr(ssl, "get_default_verify_paths", lambda: known)
+    insists, context = ssl_of(properties, kind)
+    assert (insists, context.verify_mode == ssl.CERT_REQUIRED, context.check_hostname) == (required, verified, named)
+    if verified:
+        assert [dict(part for (part,) in each["subject"]) for each in context.get_ca_certs()] == [
+            {"commonName": "ours"}
+        ]
+
+
+def test_mysql_s_certificate_is_not_verified_without_an_authority(monkeypatch: pytest.MonkeyPatch) -> None:
+    none = ssl.get_default_verify_paths()._replace(cafile=None, capath=None)
+    monkeypatch.setattr(ssl, "get_default_verify_paths", lambda: none)
+    with pytest.raises(ConfigError, match="sslCa=/path/ca.pem"):
+        translate("jdbc:mysql://db/shop?sslMode=VERIFY_IDENTITY")
 
 
 @pytest.mark.parametrize(
