@@ -19,8 +19,7 @@ _LENGTH: Final = Struct("!I").unpack_from
 _EPOCH_2000: Final = 946_684_800_000_000
 
 SAME: Final = ord("u")
-#: The tuple of the whole row before a change (that of its key alone is "K"), and the row after it.
-OLD: Final = ord("O")
+#: The row after a change; what stands before it is the row before, or its key alone.
 NEW: Final = ord("N")
 
 

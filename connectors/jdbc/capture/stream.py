@@ -177,11 +177,10 @@ class Changes:
         if raw[5] != pgoutput.NEW:
             old, at, _ = pgoutput.row(raw, 6)
         row, _, toast = pgoutput.row(raw, at + 1)
-        whole = old if raw[5] == pgoutput.OLD else None
         for image in filter(None, (old, row)) if awaited else ():
             if self._incremental.table is not None:
                 self._incremental.changed(table.identity(image))
-        after = table.read_with_unchanged(row, whole) if toast else table.read(row)
+        after = table.read_with_unchanged(row, old) if toast else table.read(row)
         key = table.key(after)
         if old is None:
             events.change(table, "u", key, None, after, source, mark)

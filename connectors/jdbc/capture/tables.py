@@ -82,7 +82,10 @@ class Table:
         return tuple(values)  # type: ignore[arg-type]  # as was just asked
 
     def read_with_unchanged(self, row: Row, before: Row | None) -> Struct:
-        """The same for a row with unsent values; those of the row before replace them where it has them."""
+        """The same for a row with unsent values; those of the row before replace them where it has them.
+
+        Of the row before there may be its key alone: so large values of a key are sent, also where they did not change.
+        """
         struct: Struct = {}
         for column in self._columns:
             value: Any = row[column.index]

@@ -14,7 +14,7 @@ from connectors.jdbc.capture.replication import ConnectionLost, ReplicationConne
 from tests.servers.postgresql import PostgresServer
 from tests.support.waiting import until
 
-from .captured import PATIENCE, fields, ids
+from .captured import PATIENCE, fields, ids, ops
 from .postgres_captured import ACTIVE, CapturedPostgres
 
 
@@ -107,6 +107,22 @@ def test_large_values_that_did_not_change_have_a_placeholder(captured: CapturedP
     captured.database.execute("UPDATE large SET number = 2")
     after = run.poll_until(2)[1].value["after"]
     assert after == {"id": 1, "number": 2, "body": "not sent" if identity == "DEFAULT" else "x" * 10000}
+
+
+def test_a_large_key_that_did_not_change_is_the_key(captured: CapturedPostgres) -> None:
+    key = "".join(chr(97 + number * number % 26) for number in range(2500))
+    captured.execute(
+        "CREATE TABLE big (name text PRIMARY KEY, n int)",
+        "ALTER TABLE big ALTER COLUMN name SET STORAGE EXTERNAL",
+        f"INSERT INTO big VALUES ('{key}', 1)",
+    )
+    run = captured.run(snapshot_mode="no_data").start()
+    run.poll()
+    captured.execute("UPDATE big SET n = 2", "DELETE FROM big")
+    records = run.poll_until(3)
+    assert ops(records) == ["u", "d", None]
+    assert [record.key for record in records] == [{"name": key}] * 3
+    assert records[0].value["after"] == {"name": key, "n": 2}
 
 
 def test_the_slot_stays_small_while_other_databases_are_busy(line: CapturedPostgres, postgres: PostgresServer) -> None:
