@@ -149,6 +149,21 @@ def test_what_cannot_be_done_is_said_and_the_stream_goes_on(
     assert read(run) == []
 
 
+def test_a_condition_on_a_column_that_is_dropped_meanwhile_does_not_stop_the_stream(
+    signalled: Captured, caplog: pytest.LogCaptureFixture
+) -> None:
+    run = start(signalled)
+    signalled.execute("ALTER TABLE line ADD COLUMN color varchar(10) DEFAULT 'blue'")
+    condition = {"data-collection": ".*", "filter": "color = 'blue'"}
+    ask(signalled, "line", **{"additional-conditions": [condition]})
+    signalled.until(run, lambda: len(read(run)) >= SIZE)
+    signalled.execute("ALTER TABLE line DROP COLUMN color", "INSERT INTO line VALUES (-1, 'on')")
+    signalled.until(run, lambda: -1 in ids(run.records) and under_way(run).idle)
+    assert "given up after" in caplog.text
+    assert signalled.no_column in caplog.text
+    assert len(read(run)) < ROWS
+
+
 def test_pausing_resuming_and_stopping(signalled: Captured, caplog: pytest.LogCaptureFixture) -> None:
     run = start(signalled)
     ask(signalled, "line")
