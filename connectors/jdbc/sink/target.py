@@ -37,6 +37,8 @@ class TargetColumn:
     Attributes:
         filled: whether the database has a value for it where a row has none.
         default: in the database's words, None for none.
+        counts: whether the database numbers rows by it, by itself.
+        comment: of MySQL, None for none.
     """
 
     name: str
@@ -44,6 +46,8 @@ class TargetColumn:
     nullable: bool
     filled: bool
     default: str | None = None
+    counts: bool = False
+    comment: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +154,8 @@ class Target:
                 or "identity" in each
                 or "computed" in each,
                 each.get("default"),
+                each.get("autoincrement") is True,
+                each.get("comment"),
             )
             for each in found
         }
@@ -307,12 +313,10 @@ class Target:
 
     def _widen(self, column: TargetColumn, wider: TypeEngine[Any], meaning: Meaning) -> None:
         sql = wider.compile(dialect=self._database.dialect)
-        name = self.quote(column.name)
         if self._database.kind == "mysql":
-            default = f" DEFAULT {column.default}" if column.default is not None else ""
-            how = f"MODIFY COLUMN {name} {sql}{'' if column.nullable else ' NOT NULL'}{default}"
+            how = self._modified(column, f"{sql}{_charset(column.type, wider)}", nullable=column.nullable)
         else:
-            how = f"ALTER COLUMN {name} TYPE {sql}"
+            how = f"ALTER COLUMN {self.quote(column.name)} TYPE {sql}"
         self._change(
             f"ALTER TABLE {self.quoted} {how}",
             f'changed: its column "{column.name}" widened',
@@ -320,13 +324,34 @@ class Target:
         )
 
     def _let_be_null(self, column: TargetColumn) -> None:
-        name = self.quote(column.name)
         if self._database.kind == "mysql":
-            how = f"MODIFY COLUMN {name} {column.type.compile(dialect=self._database.dialect)} NULL"
+            how = self._modified(column, column.type.compile(dialect=self._database.dialect), nullable=True)
         else:
-            how = f"ALTER COLUMN {name} DROP NOT NULL"
+            how = f"ALTER COLUMN {self.quote(column.name)} DROP NOT NULL"
         self._change(
             f"ALTER TABLE {self.quoted} {how}",
             f'changed: its column "{column.name}" may be null',
             lambda: self._look() and self.columns[column.name].nullable,
         )
+
+    def _modified(self, column: TargetColumn, sql: str, *, nullable: bool) -> str:
+        """MySQL's change of a column, which has nothing afterwards that is not said again."""
+        words = [sql, "NULL" if nullable else "NOT NULL"]
+        if column.default is not None:
+            words.append(f"DEFAULT {column.default}")  # with ON UPDATE
+        if column.counts:
+            words.append("AUTO_INCREMENT")
+        told = " ".join(words).replace("%", "%%")
+        if column.comment:
+            literal: Any = sqlalchemy.literal(column.comment)
+            kept = literal.compile(dialect=self._database.dialect, compile_kwargs={"literal_binds": True})
+            told += f" COMMENT {kept}"
+        return f"MODIFY COLUMN {self.quote(column.name)} {told}"
+
+
+def _charset(column: TypeEngine[Any], wider: TypeEngine[Any]) -> str:
+    """What keeps the comparisons of a column of texts as they are."""
+    charset, collation = getattr(column, "charset", None), getattr(column, "collation", None)
+    if not isinstance(wider, sqlalchemy.String) or charset is None or collation is None:
+        return ""
+    return f" CHARACTER SET {charset} COLLATE {collation}"

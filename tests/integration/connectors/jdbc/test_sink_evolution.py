@@ -1,5 +1,6 @@
 """Tables that are missing or too small for records: created, changed, or named in an error."""
 
+import uuid
 from decimal import Decimal
 
 import pytest
@@ -8,7 +9,8 @@ from connect import ConnectError, Schema, SinkRecord, Type, logical
 from connect.testing import SinkRun
 from connectors.jdbc.sink import JdbcSinkConnector
 from tests.integration.connectors.jdbc.sink_fixtures import target
-from tests.integration.connectors.jdbc.sink_targets import Postgres, Target, person
+from tests.integration.connectors.jdbc.sink_targets import Maria, Postgres, Target, person
+from tests.servers.mariadb import MariaServer
 from tests.servers.postgresql import PostgresDatabase
 
 __all__ = ["target"]
@@ -234,3 +236,29 @@ def test_an_unknown_field_is_a_mismatch_or_left_out(target: Target) -> None:
     with run(target, **ignoring) as sink:
         sink.put(person(1))
     assert target.execute("SELECT id FROM people") == [(1,)]
+
+
+def test_a_column_that_is_changed_keeps_the_rest_of_its_definition(mariadb: MariaServer) -> None:
+    database = mariadb.database(f"test_{uuid.uuid4().hex[:12]}")
+    target = Maria(database)
+    target.execute(
+        "CREATE TABLE people (id int AUTO_INCREMENT PRIMARY KEY, size int NOT NULL DEFAULT 5 COMMENT 'it''s 5%', "
+        "word varchar(3) COLLATE utf8mb4_bin NOT NULL DEFAULT '%', many int unsigned, "
+        "at timestamp NOT NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP)"
+    )
+    whole, at = Schema(Type.INT64, optional=True), logical.TIMESTAMP.as_optional()
+    schema = Schema.struct({"id": whole, "size": whole, "word": Schema(Type.STRING), "many": whole, "at": at})
+    record = {"id": 2**40, "size": None, "word": "word", "many": 2**32 - 1, "at": None}
+    with run(target, auto_evolve="true", pk_mode="none") as sink:
+        sink.put(record, schema=schema, topic="people")
+    ((_, made),) = target.execute("SHOW CREATE TABLE people")
+    written = {line.split("`")[1]: line.strip(" ,") for line in made.splitlines() if line.startswith("  `")}
+    assert written == {
+        "id": "`id` bigint(20) NOT NULL AUTO_INCREMENT",
+        "size": "`size` int(11) DEFAULT 5 COMMENT 'it''s 5%'",
+        "word": "`word` longtext CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL DEFAULT '%'",
+        "many": "`many` int(10) unsigned DEFAULT NULL",
+        "at": "`at` timestamp NULL DEFAULT current_timestamp() ON UPDATE current_timestamp()",
+    }
+    assert target.execute("SELECT size, word, at FROM people") == [(None, "word", None)]
+    database.drop()
