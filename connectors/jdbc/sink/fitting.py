@@ -55,11 +55,7 @@ def exceeds(column: TypeEngine[Any], meaning: Meaning, array: pa.Array) -> bool:
     """Whether some value is more than a column holds."""
     bits = whole_bits(column)
     if bits is not None:
-        if not pa.types.is_integer(array.type):
-            return True if not pa.types.is_floating(array.type) else not _is_whole(array, bits)
-        ends = pc.min_max(array).as_py()
-        low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
-        return bool(ends["min"] < low or ends["max"] > high)
+        return not _is_within(array, bits, unsigned=bool(getattr(column, "unsigned", False)))
     if isinstance(column, sqlalchemy.String):
         length = column.length
         return length is not None and pc.max(pc.utf8_length(array)).as_py() > length
@@ -79,8 +75,21 @@ def exceeds(column: TypeEngine[Any], meaning: Meaning, array: pa.Array) -> bool:
     return False
 
 
-def _is_whole(array: pa.Array, bits: int) -> bool:
+def _is_within(array: pa.Array, bits: int, *, unsigned: bool) -> bool:
+    """Whether all are whole numbers of so many bits."""
     there = array.drop_null()
+    if pa.types.is_decimal(array.type):
+        if array.type.scale != 0:  # 5.00 is no text of a whole number
+            return False
+        try:
+            there = there.cast(pa.int64())
+        except pa.ArrowInvalid:  # more than 64 bits
+            return False
+    elif pa.types.is_floating(array.type):
+        if not pc.all(pc.equal(pc.floor(there), there)).as_py():
+            return False
+    elif not pa.types.is_integer(array.type):
+        return False
     ends = pc.min_max(there).as_py()
-    most = 1 << (bits - 1)
-    return bool(-most <= ends["min"] and ends["max"] < most and pc.all(pc.equal(pc.floor(there), there)).as_py())
+    low, high = (0, (1 << bits) - 1) if unsigned else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+    return bool(low <= ends["min"] and ends["max"] <= high)
