@@ -205,7 +205,8 @@ def _last_block(items: RawHeaders, prefix: str, names: Sequence[str]) -> tuple[i
 
 
 def _bytes(value: Any) -> bytes | None:
-    return None if value is None else str(value).encode()
+    # A message may quote half a surrogate pair, as JSON lets it into a text: no UTF-8 is made of it.
+    return None if value is None else str(value).encode(errors="backslashreplace")
 
 
 def _number(text: str | None) -> int | None:

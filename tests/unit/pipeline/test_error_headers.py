@@ -53,6 +53,13 @@ def test_a_record_without_such_headers_is_left_alone() -> None:
             ParkedHeaders.split(headers)
 
 
+def test_an_error_may_quote_what_is_no_text() -> None:
+    (message,) = [
+        value for name, value in ErrorContext(message="\ud83d is no name").headers() if name.endswith("message")
+    ]
+    assert message == b"\\ud83d is no name"
+
+
 def test_tiers() -> None:
     assert retry_topic("connect-retry-sink", "5s") == "connect-retry-sink-5s"
     assert [duration_ms(text) for text in ("500ms", "5s", "1m", "2h", "1d")] == [
