@@ -68,7 +68,7 @@ class AcknowledgedOutput(Output):
 
     def send(self, batch: SourceBatch, encoded: SourceBatch) -> None:
         source, producer = self._source, self.producer
-        self._send_dead_letters()
+        self._send_dead_letters()  # also those of records of earlier batches, which Kafka has refused
         if source.task.acknowledges_records or source.errors.give_up is not None:
             self._send_singly(batch, encoded)
         else:
@@ -134,16 +134,16 @@ class AcknowledgedOutput(Output):
     def _failed(self) -> None:
         self._send_dead_letters()  # the task fails, as a sink's does, and not without it
 
-    def _send_dead_letters(self) -> bool:
-        """Send waiting dead letters. Returns whether there were any."""
+    def _send_dead_letters(self) -> None:
+        """Send waiting dead letters."""
         dead = self._take_dead_letters()
         if dead is not None:
+            self._dead_letters_under_way = True
             self.producer.send(dead, {})
-        return dead is not None
 
     def _dead_letters_settled(self) -> bool:
-        """Whether those of records refused by Kafka are acknowledged. Others were sent before what follows them."""
-        self._dead_letters_under_way = self._send_dead_letters() or self._dead_letters_under_way
+        """Whether all are acknowledged: that of a record that Kafka refused is sent behind its batch."""
+        self._send_dead_letters()
         if self._dead_letters_under_way:
             self._dead_letters_under_way = not self.producer.drain(_SLICE_S)
         return not self._dead_letters_under_way

@@ -13,9 +13,10 @@ from connect.delivery import acknowledged
 from connect.delivery.acknowledged import AcknowledgedOutput
 from connect.delivery.meter import SourceMeter
 from connect.delivery.source import Source
-from connect.delivery.source_errors import SourceErrors
+from connect.delivery.source_errors import SourceDeadLetters, SourceErrors
 from connect.errors import ConnectError
 from connect.pipeline import Chain, ErrorPolicy
+from connect.pipeline.dead_letters import DeadLetterSettings
 from connect.telemetry.metrics import Registry
 from connect.worker import source_loop
 from connect.worker.control import SourceContext
@@ -73,12 +74,16 @@ class Setting:
         self.refuse_stores = 0
         self.producer: FakeProducer
         self.at_once = True
+        self.dead_letters = False
         self.report = ProgressReport(self.control, Registry())
         self.loop = SourceLoop(self.task, {}, self.chain, self._output, self.control, self.report, 5.0)
 
     def _output(self, meter: SourceMeter) -> AcknowledgedOutput:
         self.calls.append("producer")
         errors = SourceErrors(self.chain.policy)
+        if self.dead_letters:
+            settings = DeadLetterSettings("dead", 1, 1, context=False)
+            errors = SourceDeadLetters(self.chain.policy, settings, "test", 0, transactions=False)
         self.producer = FakeProducer(errors.refuse, self.calls)
         self.producer.at_once = self.at_once
         source = Source(self.task, self.chain, errors, self.control, meter)

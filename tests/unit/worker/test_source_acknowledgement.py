@@ -220,3 +220,22 @@ def test_a_refused_record_is_skipped_and_counted_where_errors_are_tolerated(at):
     assert at.chain.policy.counts.skipped == 1
     last = [message for message in at.control.said if isinstance(message, messages.Progress)][-1]
     assert (last.read, last.records, last.errors) == (3, 2, 1)
+
+
+@pytest.mark.promise("P1", "P5")
+def test_the_offset_of_a_refused_record_waits_for_its_dead_letter(at):
+    """Also where that was sent with the next batch."""
+    at.chain.policy.tolerate, at.dead_letters, at.at_once = True, True, False
+
+    def wait(timeout: float) -> bool:
+        at.clock.now += timeout
+        return not at.producer.deliveries.outstanding
+
+    def refuse() -> None:
+        at.producer.drain = wait  # type: ignore[method-assign]
+        at.producer.refuse(1)
+        at.producer.acknowledge(1)
+
+    at.run(gives(0, 1), refuse, gives(2), at.lets(61), nothing)
+    assert len(at.producer.pending) == 2
+    assert at.stored == []
