@@ -21,6 +21,8 @@ from connect.telemetry.outages import Waiter
 __connect_loop__ = True  # see `connect.worker.watchdog.LOOP`
 
 _SLICE_S: Final = 0.2
+#: How many slices to wait before one poll, at most, until nothing is under way.
+_MOST_SLICES: Final = 50
 _STORE: Final = "offsets are not stored"  # one outage, whatever each of the clients says of it
 
 
@@ -51,7 +53,11 @@ class AcknowledgedOutput(Output):
         # A task that tells its upstream is told when all that it returned is through. Records may come so fast that
         # there is always one under way: from time to time we wait a little before each poll until there is none.
         self._tells_upstream = type(source.task).commit is not SourceTask.commit
+        # So it is with dead letters, without which no offset is stored.
         self._settling = False
+        self._slices = (
+            1  # to wait before the next poll: more each time, as an answer may take longer than the last wait
+        )
 
     @property
     def has_unfinished(self) -> bool:
@@ -79,9 +85,9 @@ class AcknowledgedOutput(Output):
     def serve(self) -> None:
         producer = self.producer
         due = time.monotonic() >= self._due
-        self._settling = self._settling or (due and self._tells_upstream)
+        self._settling = self._settling or (due and (self._tells_upstream or self._dead_letters_under_way))
         if self._settling:
-            producer.drain(_SLICE_S)
+            self._settle()
         else:
             producer.poll()
         self._collect()
@@ -90,6 +96,14 @@ class AcknowledgedOutput(Output):
             self._store_acknowledged()
         if settled:
             self._settling = False
+
+    def _settle(self) -> None:
+        for _ in range(self._slices):
+            if self.producer.drain(_SLICE_S):
+                self._slices = 1
+                return
+            self._source.lease.check()
+        self._slices = min(2 * self._slices, _MOST_SLICES)
 
     def pause(self) -> None:
         deadline = time.monotonic() + self._interval

@@ -153,6 +153,33 @@ def test_a_task_whose_records_never_stop_is_told_nevertheless(at):
     assert told == sorted(told)
 
 
+@pytest.mark.promise("P2")
+def test_a_task_is_told_where_an_answer_takes_long(at):
+    at.at_once = False
+    told: list[Any] = []
+    sent: list[float] = []
+    at.task.commit = lambda: told.append(at.stored[-1]["a"])  # type: ignore[method-assign]
+
+    def stream() -> list[SourceRecord]:
+        sent.append(at.clock.now)
+        return [record(len(sent))]
+
+    def wait(timeout: float) -> bool:
+        at.clock.now += timeout
+        while at.producer.pending and sent[at.producer.sent - len(at.producer.pending)] <= at.clock.now - 0.7:
+            at.producer.acknowledge(1)
+        return not at.producer.deliveries.outstanding
+
+    def begin() -> list[SourceRecord]:
+        at.producer.drain = wait  # type: ignore[method-assign]
+        at.clock.now += 61
+        return stream()
+
+    while_it_ran: list[Any] = []
+    at.run(begin, *[stream] * 30, lambda: while_it_ran.extend(told))
+    assert while_it_ran
+
+
 @pytest.mark.promise("P1", "P2")
 def test_a_record_is_reported_when_it_is_acknowledged(acknowledging):
     at = acknowledging
