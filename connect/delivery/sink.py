@@ -89,6 +89,7 @@ class SinkDelivery:
             what to put again after `wait` seconds; None when everything was accepted or given up.
         """
         self._wait, self.put_by = None, math.inf
+        batch = self._without_parked(batch)  # it may be the rest of one of which a record was parked
         self._handed.take(batch)
         try:
             self.task.put(batch)
@@ -99,7 +100,7 @@ class SinkDelivery:
                 raise
         else:
             return None
-        return put_in_parts(self._put_part, batch, self._give_up, self.chain.policy.hold_back)
+        return put_in_parts(self._put_part, batch, self._give_up, self._without_parked)
 
     @property
     def wait(self) -> float:
@@ -145,6 +146,12 @@ class SinkDelivery:
     def request_commit(self) -> None:
         """See `SinkTaskContext.request_commit`."""
         self.commit_wanted = True
+
+    def _without_parked(self, part: SinkBatch) -> SinkBatch:
+        """The records that are not behind a parked one of their key. The others are parked, and durable (P1)."""
+        left: SinkBatch = self.chain.policy.hold_back(part)
+        self._errors.settle()
+        return left
 
     def _put_part(self, part: SinkBatch) -> None:
         self._may_go_on()
