@@ -122,23 +122,19 @@ class BatchProducer:
             RetriableError: it sends records to the wrong broker for good; another client would not.
         """
         self._producer.poll(timeout)
-        self.deliveries.check()
-        self._brokers.check(self._producer)
-        if not self.deliveries.rows:
-            self._leaders.rest()
-        elif (wrong := self._leaders.wrong(self._producer)) is not None:
-            raise RetriableError(
-                f"{wrong}: the topic was deleted and recreated. A producer that starts now is not affected."
-            )
+        self._check()
 
     def drain(self, timeout: float) -> bool:
-        """Wait until everything is acknowledged or refused, at most this many seconds. Returns whether it is."""
+        """Wait until everything is acknowledged or refused, at most this many seconds. Returns whether it is.
+
+        Raises as `poll`.
+        """
         deadline = time.monotonic() + timeout
         while self.deliveries.outstanding:
             if time.monotonic() >= deadline:
                 return False
             self._producer.flush(min(_WAIT_S, timeout))
-            self.deliveries.check()
+            self._check()
         return True
 
     def close(self) -> None:
@@ -206,6 +202,16 @@ class BatchProducer:
         self._known_topics.add(topic)
 
     # Waiting and errors.
+
+    def _check(self) -> None:
+        self.deliveries.check()
+        self._brokers.check(self._producer)
+        if not self.deliveries.rows:
+            self._leaders.rest()
+        elif (wrong := self._leaders.wrong(self._producer)) is not None:
+            raise RetriableError(
+                f"{wrong}: the topic was deleted and recreated. A producer that starts now is not affected."
+            )
 
     def _wait(self) -> None:
         self.poll(_WAIT_S)
