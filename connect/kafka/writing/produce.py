@@ -18,7 +18,13 @@ from connect.kafka.clients.errors import ClientErrors
 from connect.kafka.clients.log import log as client_log
 from connect.kafka.writing.deliveries import Deliveries, Delivery, Report, Unsent
 from connect.kafka.writing.leaders import Leaders
-from connect.kafka.writing.refusals import ClockCheck, DeliveryError, WrongClockError
+from connect.kafka.writing.refusals import (
+    OF_A_BROKEN_CLIENT,
+    BrokenClientError,
+    ClockCheck,
+    DeliveryError,
+    WrongClockError,
+)
 from connect.kafka.writing.topic_wait import await_topic
 
 log = logging.getLogger("connect.kafka")
@@ -228,6 +234,9 @@ class BatchProducer:
             return False
         if isinstance(error, WrongClockError):
             self.deliveries.errors.append(error)
+            return False
+        if error.code in OF_A_BROKEN_CLIENT:
+            self.deliveries.errors.append(BrokenClientError(error))
             return False
         return self.deliveries.give_up(error, message)
 

@@ -12,6 +12,18 @@ from connect.kafka.clients.log import log as client_log
 
 log = logging.getLogger("connect.kafka")
 
+#: What a client says of records once it is broken.
+OF_A_BROKEN_CLIENT: Final = frozenset(
+    {
+        "_FATAL",
+        "_STATE",
+        "_PURGE_QUEUE",
+        "_PURGE_INFLIGHT",
+        "OUT_OF_ORDER_SEQUENCE_NUMBER",
+        "UNKNOWN_PRODUCER_ID",
+        "INVALID_PRODUCER_EPOCH",
+    }
+)
 #: The settings by which any client finds brokers and is let in.
 _CONNECTION: Final = re.compile(r"bootstrap\.servers$|client\.id$|security\.|sasl\.|ssl\.|oauth|enable\.ssl\.")
 #: How long a task that is to stop may wait for the settings of a topic.
@@ -44,6 +56,19 @@ class WrongClockError(DeliveryError):
             f'Topic "{refusal.topic}" refuses the time of this machine ({refusal.code}): its clock or that of the'
             " broker is wrong, by more than message.timestamp.before.max.ms and message.timestamp.after.max.ms of the"
             " topic let pass. Nothing is lost: the task continues when the clock is right.",
+        )
+        self.topic = refusal.topic
+        self.code = refusal.code
+
+
+class BrokenClientError(DeliveryError):
+    """The client is broken. Its records are not at fault, and another client writes them: no error policy applies."""
+
+    def __init__(self, refusal: DeliveryError) -> None:
+        ConnectError.__init__(
+            self,
+            f'The producer cannot go on ({refusal.code}), so a record for the topic "{refusal.topic}" is not written.'
+            " Nothing is lost: a producer that starts now writes it.",
         )
         self.topic = refusal.topic
         self.code = refusal.code

@@ -1,4 +1,4 @@
-"""A producer that waits until all is acknowledged: it ends where that will never be."""
+"""A producer whose client gets nothing acknowledged any more: it ends, and skips nothing."""
 
 import json
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from confluent_kafka import KafkaError, KafkaException
 
 from connect.data.batch import SourceBatch
 from connect.data.values import Values
-from connect.errors import RetriableError
+from connect.errors import ConnectError, RetriableError
 from connect.kafka.clients.errors import ClientErrors, NotLetInError
 from connect.kafka.writing.produce import BatchProducer
 
@@ -23,9 +23,20 @@ class Client:
     def __init__(self, settings: dict[str, Any]) -> None:
         self.settings = settings
         self.tells: Callable[[], None] = lambda: None
+        self.broken: KafkaError | None = None  # then it accepts nothing
 
-    def produce_batch(self, topic: str, messages: list[Any], **_: Any) -> int:
-        return len(messages)
+    def produce_batch(self, topic: str, messages: list[Any], on_delivery: Any, **_: Any) -> int:
+        self._report = on_delivery
+        for message in messages if self.broken else ():
+            message["_error"] = self.broken
+        return 0 if self.broken else len(messages)
+
+    def produce(self, *_: Any) -> None:
+        if self.broken is not None:
+            raise KafkaException(self.broken)
+
+    def reports(self, error: KafkaError) -> None:
+        self._report(error, SimpleNamespace(topic=lambda: "t"))
 
     def list_topics(self, topic: str, timeout: float) -> Any:
         return SimpleNamespace(topics={topic: SimpleNamespace(error=None, partitions={0: SimpleNamespace(leader=2)})})
@@ -57,6 +68,25 @@ def producer() -> Producer:
     return made
 
 
+class Skipping:
+    """A producer whose records that are refused for good are skipped."""
+
+    def __init__(self) -> None:
+        self.skipped: list[Any] = []
+        self.producer = Producer(SETTINGS, lambda: None, lambda error, _: self.skipped.append(error))
+
+    def sends(self, **columns: Any) -> None:
+        self.producer.send(SourceBatch("t", Values.raw([b"x"]), **columns), "mark")
+
+    def is_still_under_way(self) -> bool:
+        return not self.skipped and not self.producer.deliveries.acknowledged()
+
+
+@pytest.fixture
+def skipping() -> Skipping:
+    return Skipping()
+
+
 def drains(producer: Producer) -> None:
     for _ in range(20):
         assert not producer.drain(0.001)
@@ -86,3 +116,22 @@ def test_records_that_go_to_the_wrong_broker_end_the_wait(producer: Producer) ->
 
 def _no_answer(topic: str, timeout: float) -> Any:
     raise KafkaException(KafkaError(KafkaError._TRANSPORT))
+
+
+@pytest.mark.promise("P1", "P5")
+@pytest.mark.parametrize("dated", [False, True], ids=["by columns", "one by one"])
+def test_what_a_broken_client_does_not_accept_is_not_skipped(skipping: Skipping, dated: bool) -> None:
+    skipping.producer.client.broken = KafkaError(KafkaError._FATAL, "Message failed")
+    with pytest.raises(ConnectError, match="The producer cannot go on"):
+        skipping.sends(timestamps=[7] if dated else None)
+    assert skipping.is_still_under_way()
+
+
+@pytest.mark.promise("P1", "P5")
+@pytest.mark.parametrize("code", [KafkaError._PURGE_QUEUE, KafkaError.OUT_OF_ORDER_SEQUENCE_NUMBER])
+def test_what_a_client_throws_away_when_it_breaks_is_not_skipped(skipping: Skipping, code: int) -> None:
+    skipping.sends()
+    skipping.producer.client.reports(KafkaError(code))
+    with pytest.raises(ConnectError, match="The producer cannot go on"):
+        skipping.producer.poll()
+    assert skipping.is_still_under_way()
