@@ -132,7 +132,7 @@ class AcknowledgedOutput(Output):
 
     def _send_singly(self, batch: SourceBatch, encoded: SourceBatch) -> None:
         """Send, and report every record to the task: also those that a transformation or the error policy dropped."""
-        source = self._source
+        source, batch = self._source, self._numbered(batch)
         wanted = records_to_confirm(source.task, batch)
         rows = sent_rows(batch, encoded)
         kept = set(rows)

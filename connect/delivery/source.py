@@ -12,9 +12,10 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from connect.api.source import RecordMetadata, SourceTask
 from connect.data.batch import SourceBatch
+from connect.data.column import Plain
 from connect.data.record import SourceRecord
 from connect.delivery.meter import SourceMeter
-from connect.delivery.source_errors import SourceErrors
+from connect.delivery.source_errors import SourceDeadLetters, SourceErrors
 from connect.delivery.source_offsets import Positions, positions
 from connect.kafka.writing.deliveries import Report
 from connect.kafka.writing.produce import BatchProducer
@@ -82,6 +83,8 @@ class Output(ABC):
         self._source = source
         self._dead_letters = 0
         self._unsent = False  # whether the task has returned records that have not been sent
+        # Whether single records are found again by their rows. Only then that is looked at, as it costs time.
+        self._needs_rows = source.task.acknowledges_records or isinstance(source.errors, SourceDeadLetters)
 
     @property
     def written(self) -> int:
@@ -110,6 +113,7 @@ class Output(ABC):
             RecordError: a record fails the task. Its dead letter is written if possible.
         """
         self._unsent = True
+        batch = self._numbered(batch)
         self._source.errors.begin(batch)
         try:
             return self._source.chain.run(batch)
@@ -146,6 +150,15 @@ class Output(ABC):
 
     def _failed(self) -> None:  # noqa: B027 - a transaction is taken back
         """A record that was not sent fails the task."""
+
+    def _numbered(self, batch: SourceBatch) -> SourceBatch:
+        """With rows that follow each other, where they matter: a task may have made the batch of parts of others."""
+        if not self._needs_rows:
+            return batch
+        rows = batch.rows.to_list()
+        if rows == list(range(rows[0], rows[0] + len(rows))):
+            return batch
+        return batch.with_columns(rows=Plain(list(range(len(rows)))))
 
     def _tell_upstream(self) -> None:
         """What was sent is stored: the task may forget it upstream, unless it has returned more than that (P2).

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from connect.api.source import RecordMetadata
 from connect.data.batch import SourceBatch
 from connect.data.record import SourceRecord
-from connect.delivery.boundaries import Boundary, End
+from connect.delivery.boundaries import Boundary, End, TaskBoundary
 from connect.delivery.source import Output, Source, records_to_confirm, reports, sent_rows
 from connect.delivery.source_offsets import Entries, Positions
 from connect.errors import ConnectError, FencedError
@@ -83,6 +83,7 @@ class TransactionalOutput(Output):
     ) -> None:
         super().__init__(source, producer)
         self._boundary = boundary
+        self._needs_rows = self._needs_rows or isinstance(boundary, TaskBoundary)
         self._offsets = offsets
         self._topic = topic
         self._stored = stored
@@ -100,11 +101,12 @@ class TransactionalOutput(Output):
     def send(self, batch: SourceBatch, encoded: SourceBatch) -> None:
         """Send a batch, which may end transactions. Its dead letters are in the transactions of their rows."""
         start = sent = 0
+        batch = self._numbered(batch)
         dead = self._take_dead_letters()
         cuts = self._boundary.within(batch)
         rows = encoded.rows.to_list() if cuts else []
         for stop, end in cuts:
-            upto = bisect_left(rows, stop)
+            upto = bisect_left(rows, batch.rows[0] + stop)
             now, dead = _cut(dead, batch.rows[0] + stop)
             self._send(batch.slice(start, stop), encoded.slice(sent, upto), now)
             start, sent = stop, upto

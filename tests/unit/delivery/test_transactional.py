@@ -240,6 +240,35 @@ def test_rows_that_were_dropped_on_the_way_do_not_shift_the_boundary(at: Setting
     assert at.broker.open == [b"4", b"5"]
 
 
+def text(value: int) -> SourceRecord:
+    return SourceRecord("t", b"%d" % value, source_partition={"f": "a"}, source_offset={"at": value})
+
+
+@pytest.mark.promise("P1", "P10")
+def test_a_task_may_return_a_part_of_a_batch(at: Setting) -> None:
+    boundary = at.boundary = TaskBoundary()
+    part = SourceBatch.of([text(value) for value in range(6)]).slice(3, 6)
+    boundary.commit(part.records()[1])
+    boundary.commit(part.records()[2])
+    at.it.send(part, at.it.encode(part))
+    assert at.broker.committed == [[b"3", b"4", offset(4)], [b"5", offset(5)]]
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda batch: SourceBatch.concat([batch.slice(0, 2), SourceBatch.of([text(2), text(3)])]),
+        lambda batch: batch.take([0, 2, 1, 3]),
+    ],
+    ids=["joined", "in another order"],
+)
+def test_a_task_may_return_what_it_made_of_batches(at: Setting, made: Callable[[SourceBatch], SourceBatch]) -> None:
+    at.task = AcknowledgingTask()
+    batch = made(SourceBatch.of([text(value) for value in range(4)]))
+    at.it.send(batch, at.it.encode(batch))
+    assert at.task.told == [*((value, row) for row, value in enumerate(batch.values)), "commit"]
+
+
 def test_what_kafka_does_not_let_through_is_written_once_more(at: Setting) -> None:
     at.boundary = IntervalBoundary(10, at.clock.now)
     at.send(1)
