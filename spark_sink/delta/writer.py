@@ -87,8 +87,11 @@ class Writer:
         if keyed and len(rows):
             kept, rows = self._with_keys(kept, rows, unfit)
         columns = declared(values) if keyed else None
-        if columns is not None and self._options.rescued is not None:
-            columns |= {self._options.rescued}
+        if columns is not None:
+            spelled = {field.name.casefold(): field.name for field in rows.type}
+            columns = frozenset(spelled.get(name.casefold(), name) for name in columns)
+            if self._options.rescued is not None:
+                columns |= {self._options.rescued}
         part = self.waiting.part(rows, batch, kept, columns, keyed=keyed, gone=gone)
         return part, [Mismatch(row, why) for row, why in sorted(unfit.items())]
 
