@@ -15,6 +15,9 @@ from spark_sink.delta.table import Table
 from spark_sink.merge_rules import is_not_older, missing_sequence
 from spark_sink.rows.newest import Batch
 
+#: By number, the columns that a record has; None for all.
+RecordColumns = Sequence[frozenset[str] | None]
+
 
 @dataclass(frozen=True, slots=True)
 class Merge:
@@ -54,7 +57,7 @@ class Merge:
 
 
 def upsert(
-    table: Table, rows: pa.Table, origins: pa.Table, how: Merge, columns: frozenset[str] | None, offsets: Offsets
+    table: Table, rows: pa.Table, origins: pa.Table, how: Merge, columns: RecordColumns, offsets: Offsets
 ) -> None:
     """Merge: the newest row of each key replaces the table's unless that is newer; a deletion removes it.
 
@@ -65,7 +68,7 @@ def upsert(
         rows: with all columns of the table.
         origins: where they come from, see `Part`.
         how: see `Merge`.
-        columns: those that the records have; the others keep their values. None for all.
+        columns: by number, those that a record has; the others keep their values. None for all.
         offsets: committed with the rows.
 
     Raises:
@@ -74,7 +77,9 @@ def upsert(
     how = how.spelled_as(table)
     chosen, cleared = Batch(rows, origins, how.keys, how.sequence).newest()
     rows, deleted = rows.take(chosen), origins.column("deleted").take(chosen)
-    source, marks = rows, {}
+    present = pc.if_else(deleted, pa.scalar(None, pa.int32()), origins.column("columns").take(chosen))
+    source, new = partly(rows, rows.column_names, columns, origins.column("columns"), present)
+    marks = {}
     for what, mask in (("deleted", deleted), ("cleared", cleared)):
         if pc.any(mask).as_py():
             name = free_name(source, what)
@@ -85,7 +90,7 @@ def upsert(
         newer = f"({marks['cleared']} OR {newer})"
     alive = f"NOT {marks['deleted']}" if "deleted" in marks else None
     cells = {quoted(name): f"s.{quoted(name)}" for name in rows.column_names}
-    changed = {quoted(n): f"s.{quoted(n)}" for n in rows.column_names if columns is None or n in columns}
+    changed = {quoted(name): new[name] for name in rows.column_names if name in new}
 
     def merge(delta: Any, properties: Any) -> None:
         merger = started(delta, source, how.on, properties)
@@ -94,6 +99,41 @@ def upsert(
         merger.when_matched_update(changed, _all(alive, newer)).when_not_matched_insert(cells, alive).execute()
 
     table.commit(merge, offsets)
+
+
+def partly(
+    source: pa.Table,
+    own: Sequence[str],
+    columns: RecordColumns,
+    said: pa.ChunkedArray,
+    present: pa.ChunkedArray | pa.Array,
+) -> tuple[pa.Table, dict[str, str]]:
+    """What the columns of a row that exists are set to. One that the row's record does not have keeps its value.
+
+    Args:
+        source: of the merge.
+        own: its columns that are the table's.
+        columns: see `upsert`.
+        said: the numbers of the columns of all records.
+        present: for each row of the source that of its record; null where it has none.
+
+    Returns:
+        the source with marks for columns that only some records have, and for each column that any record has the
+        expression.
+    """
+    names = {number: columns[number] for number in pc.unique(said).to_pylist()}
+    mine = pc.unique(present).drop_null().to_pylist()
+    changed = {}
+    for name in own:
+        having = {number for number, has in names.items() if has is None or name in has}
+        if not having:
+            continue
+        changed[name] = f"s.{quoted(name)}"
+        if not having.issuperset(mine):
+            mark = free_name(source, "has")
+            source = source.append_column(mark, pc.is_in(present, pa.array(sorted(having), pa.int32())))
+            changed[name] = f"CASE WHEN s.{quoted(mark)} THEN s.{quoted(name)} ELSE t.{quoted(name)} END"
+    return source, changed
 
 
 def started(delta: Any, source: pa.Table, on: str, properties: Any) -> Any:

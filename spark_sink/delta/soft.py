@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from spark_sink.delta.merge import Merge, free_name, started
+from spark_sink.delta.merge import Merge, RecordColumns, free_name, partly, started
 from spark_sink.delta.modes import Offsets, quoted
 from spark_sink.delta.table import Table
 from spark_sink.merge_rules import SoftMarks, SoftMerge
@@ -22,7 +22,7 @@ def soft_upsert(
     rows: pa.Table,
     origins: pa.Table,
     how: Merge,
-    columns: frozenset[str] | None,
+    columns: RecordColumns,
     deleted: tuple[str, bool],
     offsets: Offsets,
 ) -> None:
@@ -35,17 +35,19 @@ def soft_upsert(
     how = how.spelled_as(table)
     deleted = next(name for name in rows.column_names if name.casefold() == deleted[0].casefold()), deleted[1]
     batch = Batch(rows, origins, how.keys, how.sequence)
-    source, soft = _source(rows, origins, how, batch.by_key(), deleted)
+    said = batch.by_key()
+    source, soft = _source(rows, origins, how, said, deleted)
     others = [name for name in rows.column_names if name != deleted[0]]
+    numbers = origins.column("columns")
+    marked, new = partly(source, others, columns, numbers, numbers.take(said.live))
+    new |= {name: f"s.{quoted(name)}" for name in how.sequence if name in new}  # of the newest change, not of the row
     changed = {
-        quoted(name): soft.value(quoted(name), f"s.{quoted(name)}")
-        for name in others
-        if name not in how.keys and (columns is None or name in columns)
+        quoted(name): soft.value(quoted(name), new[name]) for name in others if name not in how.keys and name in new
     }
     cells = {quoted(name): f"s.{quoted(name)}" for name in others}
 
     def merge(delta: Any, properties: Any) -> None:
-        merger = started(delta, source, how.on, properties)
+        merger = started(delta, marked, how.on, properties)
         merger = merger.when_matched_update({**changed, soft.column: soft.deleted}, soft.changes)
         merger.when_not_matched_insert({**cells, soft.column: soft.new_deleted}, soft.is_new_row).execute()
 

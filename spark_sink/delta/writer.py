@@ -12,6 +12,7 @@ from connect.data.evolution import Mismatch
 from connect.data.record import TopicPartition
 from connect.data.schema import OPTIONAL_STRING, Schema
 from connect.data.tables import schema_of_table, table_schema
+from connect.data.values import Values
 from connect.errors import ConnectError, SchemaError
 from spark_sink.delta.changes import add_columns, allow_null, set_properties
 from spark_sink.delta.columns import MoreColumns, metadata_types
@@ -78,6 +79,7 @@ class Writer:
             values = values.take(fine)
         fit = self._fitting.fit(shape, values)
         kept = [fine[row] for row in fit.kept] if problems else fit.kept
+        columns = self._declared(values, fine, fit.rows.type) if self._options.mode == UPSERT else []
         unfit = {**problems, **{fine[each.row]: each.reason for each in fit.mismatches}}
         rows = fit.rows
         keyed = self._options.mode == UPSERT
@@ -86,14 +88,20 @@ class Writer:
             kept, rows = [kept[at] for at in fine], rows.take(pa.array(fine, pa.int64()))
         if keyed and len(rows):
             kept, rows = self._with_keys(kept, rows, unfit)
-        columns = declared(values) if keyed else None
-        if columns is not None:
-            spelled = {field.name.casefold(): field.name for field in rows.type}
-            columns = frozenset(spelled.get(name.casefold(), name) for name in columns)
-            if self._options.rescued is not None:
-                columns |= {self._options.rescued}
         part = self.waiting.part(rows, batch, kept, columns, keyed=keyed, gone=gone)
         return part, [Mismatch(row, why) for row, why in sorted(unfit.items())]
+
+    def _declared(
+        self, values: Values, fine: Sequence[int], rows: pa.StructType
+    ) -> list[tuple[Sequence[int], frozenset[str] | None]]:
+        """The columns that records have, as the table spells them, with the records' rows in the batch."""
+        spelled = {field.name.casefold(): field.name for field in rows}
+        more = [] if self._options.rescued is None else [self._options.rescued]
+        found: list[tuple[Sequence[int], frozenset[str] | None]] = []
+        for at, names in declared(values):
+            has = None if names is None else frozenset([*(spelled.get(name.casefold(), name) for name in names), *more])
+            found.append(([fine[row] for row in at], has))
+        return found
 
     def forget(self, partitions: Iterable[TopicPartition]) -> None:
         """Drop the rows of partitions that the task no longer owns."""
@@ -176,8 +184,7 @@ class Writer:
                 f"Table {self.table.uri} was changed by another writer, and rows that wait do not fit it: {error}"
             ) from error
         if self._options.mode == UPSERT:
-            theirs = [part.columns for part in parts]
-            columns = None if None in theirs else frozenset().union(*(each or () for each in theirs))
+            columns = self.waiting.columns
             how = Merge(self._keys, self._options.sequence, self._options.merge_condition)
             if self._options.ends is not None:
                 merge_versions(self.table, rows, partitions, how, self._options.ends, offsets)

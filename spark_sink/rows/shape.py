@@ -215,16 +215,17 @@ class Shape:
 _NOTHING: Final = "none of its fields has a value that tells its type, so no column can be made of it."
 
 
-def declared(values: Values) -> frozenset[str] | None:
-    """The fields of all schemas; None if a value has no schema."""
-    found: set[str] = set()
-    for _, group in values.groups():
+def declared(values: Values) -> list[tuple[Sequence[int], frozenset[str] | None]]:
+    """The fields of each schema, with its rows; None for values that have no schema."""
+    found: list[tuple[Sequence[int], frozenset[str] | None]] = []
+    for rows, group in values.groups():
         own = group.schemas[0] if len(group) else None
         if own is not None and own.type is Type.STRUCT:
-            found.update(field.name for field in own.fields)
-        elif any(item is not None for item in group.to_list()):
-            return None
-    return frozenset(found)
+            found.append((rows, frozenset(field.name for field in own.fields)))
+        else:
+            there = any(item is not None for item in group.to_list())
+            found.append((rows, None if there else frozenset()))
+    return found
 
 
 def spelled_as(schema: Schema | None, values: Values) -> Values:

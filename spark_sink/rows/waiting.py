@@ -21,17 +21,16 @@ class Part(NamedTuple):
     Attributes:
         rows: with the table's columns at the time they were made.
         origins: for each row `topic` (its number), `partition`, `offset`, `timestamp` (milliseconds; null unless it
-            is asked for) and `deleted`: whether it stands for the deletion of its key's row.
-        columns: those that the records have; None without a schema.
+            is asked for), `deleted`: whether it stands for the deletion of its key's row, and `columns`: those that its
+            record has (their number in `Waiting.columns`; null unless it is said).
     """
 
     rows: pa.RecordBatch
     origins: pa.RecordBatch
-    columns: frozenset[str] | None = None
 
     def keep(self, mask: pa.BooleanArray) -> Part:
         """The rows where the mask is true."""
-        return Part(self.rows.filter(mask), self.origins.filter(mask), self.columns)
+        return Part(self.rows.filter(mask), self.origins.filter(mask))
 
 
 class Waiting:
@@ -45,6 +44,7 @@ class Waiting:
     def __init__(self) -> None:
         self._parts: list[Part] = []
         self._topics: dict[str, int] = {}
+        self._columns: dict[frozenset[str] | None, int] = {}
         self.records = 0
         self.bytes = 0
 
@@ -53,7 +53,7 @@ class Waiting:
         rows: pa.StructArray,
         batch: SinkBatch,
         kept: Sequence[int],
-        columns: frozenset[str] | None = None,
+        columns: Sequence[tuple[Sequence[int], frozenset[str] | None]] = (),
         *,
         keyed: bool = False,
         gone: Container[int] = (),
@@ -64,7 +64,7 @@ class Waiting:
             rows: made of the records.
             batch: the records' batch.
             kept: the records' positions in the batch.
-            columns: see `Part`.
+            columns: rows of the batch, and the columns that those records have; None for all.
             keyed: whether rows have keys: then timestamps matter, and a record without a value is a deletion.
             gone: further records that are deletions.
         """
@@ -86,8 +86,14 @@ class Waiting:
             "deleted": pa.array([row in gone or row in nulls for row in kept], pa.bool_())
             if gone or nulls
             else _repeated(False, len(kept)),
+            "columns": self._numbers_of_columns(columns, kept),
         }
-        return Part(pa.RecordBatch.from_struct_array(rows), pa.RecordBatch.from_pydict(origins), columns)
+        return Part(pa.RecordBatch.from_struct_array(rows), pa.RecordBatch.from_pydict(origins))
+
+    @property
+    def columns(self) -> list[frozenset[str] | None]:
+        """By number, columns that records have; None for all."""
+        return list(self._columns)
 
     def add(self, part: Part) -> None:
         """Add a part."""
@@ -133,6 +139,17 @@ class Waiting:
             pc.equal(topics, self._topics.get(partition.topic, -1)), pc.equal(partitions, partition.partition)
         )
         return pc.and_(here, pc.less(offsets, offset))
+
+    def _numbers_of_columns(
+        self, columns: Sequence[tuple[Sequence[int], frozenset[str] | None]], kept: Sequence[int]
+    ) -> pa.Array:
+        numbers = self._columns
+        by_row = [(rows, numbers.setdefault(names, len(numbers))) for rows, names in columns]
+        different = {number for _, number in by_row}
+        if len(different) < 2:
+            return _repeated(different.pop(), len(kept), pa.int32()) if different else pa.nulls(len(kept), pa.int32())
+        number_of = {row: number for rows, number in by_row for row in rows}
+        return pa.array([number_of[row] for row in kept], pa.int32())
 
     def _numbers(self, topics: Column[str]) -> pa.Array:
         numbers = self._topics

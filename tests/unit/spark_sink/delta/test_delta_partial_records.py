@@ -16,18 +16,43 @@ Rows = Callable[..., list[dict[str, Any]]]
 def record(offset: int, schema: Schema | None = None, **value: Any) -> SinkRecord:
     if schema is None:
         schema = Schema.struct({name: INT64 if name.lower() == "id" else OPTIONAL_STRING for name in value})
-    return SinkRecord("test", value, schema, None, None, 0, offset)
+    key = {"id": value["id"]}
+    return SinkRecord("test", value, schema, key, Schema.struct({"id": INT64}), 0, offset)
 
 
-@pytest.fixture
-def orders(run: Run) -> SinkRun:
-    made = run(mode="upsert", pk__mode="record_value", pk__fields="id")
+def contents(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    assert not any(row.pop("gone", False) for row in rows)
+    return rows
+
+
+@pytest.fixture(params=["hard", "soft"])
+def orders(run: Run, request: pytest.FixtureRequest) -> SinkRun:
+    soft = {"pk__mode": "record_key", "delete__mode": "soft", "delete__column": "gone"}
+    made = run(mode="upsert", **({"pk__mode": "record_value", "pk__fields": "id"} if request.param == "hard" else soft))
     made.put(record(0, id=1, a="a1", b="b1"), record(1, id=2, a="a2", b="b2"))
     made.commit()
     return made
 
 
-def test_names_that_differ_in_case(orders: SinkRun, rows: Rows) -> None:
-    orders.put(record(2, ID=1, A="A1"))
+@pytest.mark.parametrize("together", [True, False])
+def test_records_of_two_schemas_in_one_commit(orders: SinkRun, rows: Rows, together: bool) -> None:
+    first, second = record(2, id=1, a="A1"), record(3, id=2, b="B2")
+    if together:
+        orders.put(first, second)
+    else:
+        orders.put(first)
+        orders.put(second)
     orders.commit()
-    assert rows() == [{"id": 1, "a": "A1", "b": "b1"}, {"id": 2, "a": "a2", "b": "b2"}]
+    assert contents(rows()) == [{"id": 1, "a": "A1", "b": "b1"}, {"id": 2, "a": "a2", "b": "B2"}]
+
+
+def test_a_record_without_a_schema_has_all_columns(orders: SinkRun, rows: Rows) -> None:
+    orders.put(record(2, id=1, a="A1"), SinkRecord("test", {"id": 2, "a": "A2"}, None, {"id": 2}, None, 0, 3))
+    orders.commit()
+    assert contents(rows()) == [{"id": 1, "a": "A1", "b": "b1"}, {"id": 2, "a": "A2", "b": None}]
+
+
+def test_names_that_differ_in_case(orders: SinkRun, rows: Rows) -> None:
+    orders.put(record(2, id=1, A="A1"))
+    orders.commit()
+    assert contents(rows()) == [{"id": 1, "a": "A1", "b": "b1"}, {"id": 2, "a": "a2", "b": "b2"}]
