@@ -14,6 +14,7 @@ import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
@@ -90,7 +91,7 @@ public final class Crossing {
             outcome.failure = error;
         }
         outcome.stopped = row;
-        outcome.bytes = new Out().results(records, results, row);
+        outcome.bytes = new Out().results(in, records, results, row);
         return outcome;
     }
 
@@ -380,6 +381,8 @@ public final class Crossing {
         static final long DAY_MS = 86400000L;
         final ByteBuffer buffer;
         Schema[] schemas;
+        /** Whether a record of the block has headers. Known when they are read. */
+        boolean hadHeaders;
 
         In(ByteBuffer buffer) {
             this.buffer = buffer.order(ByteOrder.LITTLE_ENDIAN);
@@ -394,6 +397,12 @@ public final class Crossing {
             }
             align();
             return rows;
+        }
+
+        /** The records once more, as they came. */
+        ConnectRecord[] again() {
+            buffer.rewind();
+            return records();
         }
 
         ConnectRecord[] records() {
@@ -461,6 +470,7 @@ public final class Crossing {
         ConnectHeaders[] headers(int rows) {
             ConnectHeaders[] headers = new ConnectHeaders[rows];
             boolean some = buffer.getInt() != 0;
+            hadHeaders = some;
             Unpacker packed = some ? packed() : null;
             if (some) {
                 packed.size();
@@ -887,7 +897,7 @@ public final class Crossing {
             return Arrays.copyOf(front.buffer.array(), front.buffer.position());
         }
 
-        byte[] results(ConnectRecord[] records, ConnectRecord[] results, int rows) {
+        byte[] results(In in, ConnectRecord[] records, ConnectRecord[] results, int rows) {
             int kept = 0;
             for (int row = 0; row < rows; row++) {
                 if (results[row] != null) {
@@ -896,18 +906,20 @@ public final class Crossing {
             }
             ConnectRecord[] before = new ConnectRecord[kept];
             ConnectRecord[] after = new ConnectRecord[kept];
+            int[] came = new int[kept];
             integer(kept == rows ? 0 : 1);
             int next = 0;
             for (int row = 0; row < rows; row++) {
                 if (results[row] != null) {
                     before[next] = records[row];
+                    came[next] = row;
                     after[next++] = results[row];
                     if (kept != rows) {
                         integer(row);
                     }
                 }
             }
-            changes(before, after, kept);
+            changes(in, before, came, after, kept);
             return done(kept);
         }
 
@@ -971,14 +983,14 @@ public final class Crossing {
             }
         }
 
-        /** Each column after a flag: whether it differs from what came. */
-        void changes(ConnectRecord[] before, ConnectRecord[] after, int rows) {
+        /** Each column after a flag: whether it differs from what came, each record in its row. */
+        void changes(In in, ConnectRecord[] before, int[] came, ConnectRecord[] after, int rows) {
             boolean topics = false;
             boolean partitions = false;
             boolean timestamps = false;
             boolean keys = false;
             boolean values = false;
-            boolean headers = false;
+            boolean headers = in.hadHeaders && rows > 0; // from which a plug-in may have removed the last one
             for (int row = 0; row < rows; row++) {
                 ConnectRecord one = before[row];
                 ConnectRecord other = after[row];
@@ -990,6 +1002,17 @@ public final class Crossing {
                     values |= one.value() != other.value() || one.valueSchema() != other.valueSchema();
                 }
                 headers |= one.headers() != other.headers() || !other.headers().isEmpty();
+            }
+            boolean keysInPlace = !keys && someMutable(after, true, rows);
+            boolean valuesInPlace = !values && someMutable(after, false, rows);
+            if (keysInPlace || valuesInPlace) {
+                // What a plug-in has changed in place differs only from what came, so that is read once more.
+                ConnectRecord[] again = in.again();
+                for (int row = 0; row < rows; row++) {
+                    ConnectRecord one = again[came[row]];
+                    keys |= keysInPlace && !Objects.deepEquals(one.key(), after[row].key());
+                    values |= valuesInPlace && !Objects.deepEquals(one.value(), after[row].value());
+                }
             }
             Object[] column = new Object[rows];
             integer(topics ? 1 : 0);
@@ -1034,6 +1057,17 @@ public final class Crossing {
             if (headers) {
                 headers(headersOf(after, rows));
             }
+        }
+
+        /** Whether a plug-in can have changed one of these keys, or values, without another object for it. */
+        static boolean someMutable(ConnectRecord[] records, boolean keys, int rows) {
+            for (int row = 0; row < rows; row++) {
+                Object value = keys ? records[row].key() : records[row].value();
+                if (!(value == null || value instanceof String || value instanceof Number || value instanceof Boolean)) {
+                    return true;
+                }
+            }
+            return false;
         }
 
         static boolean same(Object one, Object other) {

@@ -256,3 +256,16 @@ def test_records_of_every_shape_cross_as_they_are() -> None:
     done = subprocess.run(run, capture_output=True, text=True, timeout=500, check=False)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     assert "60 seeds" in done.stdout
+
+
+def test_what_a_java_transformation_changes_in_place_has_changed(chain: Path) -> None:
+    run = [sys.executable, "-m", "tests.integration.java.in_place", str(chain / "chain.jar")]
+    done = subprocess.run(run, capture_output=True, text=True, timeout=300, check=False)
+    assert done.stdout.splitlines() == [
+        "header: None x []",
+        "map: None {'n': '1'} []",
+        "struct: None {'secret': '', 'n': '1'} []",
+        "bytes: None b'\\x00' []",
+        "key: {} x []",
+        "untouched: True",
+    ], done.stderr[-3000:]

@@ -34,6 +34,21 @@ public class Chain {
         public void configure(Map<String, ?> config) { before = (String) config.get("before"); }
         public void close() { }
     }
+    /** Removes what is secret from the record's own objects. */
+    public static class Censor<R extends ConnectRecord<R>> implements Transformation<R> {
+        public R apply(R r) {
+            r.headers().remove("secret");
+            for (Object each : new Object[] {r.key(), r.value()}) {
+                if (each instanceof Map) ((Map<?, ?>) each).remove("secret");
+                else if (each instanceof Struct) ((Struct) each).put("secret", "");
+                else if (each instanceof byte[]) Arrays.fill((byte[]) each, (byte) 0);
+            }
+            return r;
+        }
+        public ConfigDef config() { return new ConfigDef(); }
+        public void configure(Map<String, ?> config) { }
+        public void close() { }
+    }
     public static class Has<R extends ConnectRecord<R>> implements Predicate<R> {
         private String wanted;
         public boolean test(R r) { return ((String) r.value()).contains(wanted); }
