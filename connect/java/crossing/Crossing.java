@@ -1494,6 +1494,7 @@ public final class Crossing {
         }
 
         void whole(long number) {
+            room(9);
             if (number >= -0x20 && number < 0x80) {
                 buffer.put((byte) number);
             } else if (number == (int) number) {

@@ -1,8 +1,8 @@
 """Batches of drawn schemas and values cross into a JVM and back: `python -m tests.integration.java.round_trips`.
 
-Five ways, for each seed: Java's own JsonConverter in our chain writes the bytes that ours writes, and reads them as
-ours does; so does its converter of headers; Java's InsertField returns each record as it was, with one field more; and
-a number that is too large is refused. Prints what differs, and exits with 1.
+Six ways, for each seed: Java's own JsonConverter in our chain writes the bytes that ours writes, and reads them as
+ours does; so does its converter of headers; Java's InsertField returns each record as it was, with one field more; a
+number that is too large is refused; and headers with long names are read. Prints what differs, and exits with 1.
 """
 
 from __future__ import annotations
@@ -218,6 +218,17 @@ def _headers(chance: random.Random) -> None:
     java.close()
 
 
+def _long_names(chance: random.Random) -> None:
+    """Headers with names that fill a block to its last byte: each seed has another length."""
+    java = stand_in("header_converter", "org.apache.kafka.connect.storage.SimpleHeaderConverter", None)()
+    java.configure({})
+    for length in range(chance.randrange(32, 40), 100, 5):
+        pairs = [[("n" * chance.randrange(32, 100), b"text")], *[[("n" * length, b"text")]] * 1500]
+        read = java.to_connect_headers(column(["t"] * len(pairs)), column(pairs))
+        _same([[(header.key, b"text") for header in row] for row in read], pairs, length)
+    java.close()
+
+
 def _same(wanted: Any, found: Any, record: Any) -> None:
     if repr(wanted) != repr(found) and wanted != found:
         raise AssertionError(f"{record}\nwanted {wanted!r}\nfound  {found!r}")
@@ -230,7 +241,7 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=1, help="the first of them")
     asked = parser.parse_args()
     for seed in range(asked.first, asked.first + asked.seeds):
-        for way in (_insert, _refuse, _convert, _headers):
+        for way in (_insert, _refuse, _convert, _headers, _long_names):
             try:
                 way(random.Random(seed))
             except Exception as error:
