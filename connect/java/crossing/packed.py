@@ -13,6 +13,7 @@ from __future__ import annotations
 import datetime as dt
 import struct
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from decimal import Decimal
 from typing import Any, Final
 
@@ -20,7 +21,7 @@ import ormsgpack
 
 from connect.data import logical
 from connect.data.times import EPOCH
-from connect.errors import DataError
+from connect.errors import ConnectError, DataError
 
 _DECIMAL, _TIMESTAMP, _DATE, _TIME = range(1, 5)
 _SCALE, _LONG = struct.Struct(">i"), struct.Struct(">q")
@@ -51,8 +52,34 @@ def pack(value: Any) -> bytes:
 
 
 def unpack(data: bytes | memoryview) -> Any:
-    """The value of bytes that `pack`, or Java's end, has written."""
-    return ormsgpack.unpackb(data, ext_hook=_value, option=ormsgpack.OPT_NON_STR_KEYS)
+    """The value of bytes that `pack`, or Java's end, has written.
+
+    Raises:
+        DataError: Python has no such value: a moment after the year 9999.
+    """
+    try:
+        return ormsgpack.unpackb(data, ext_hook=_value, option=ormsgpack.OPT_NON_STR_KEYS)
+    except ValueError:
+        why = _refusal(data)
+        if why is None:
+            raise
+        raise why from None
+
+
+def _refusal(data: bytes | memoryview) -> ConnectError | None:
+    """The error of the extension that cannot be read: the library does not pass it on."""
+    found: list[ConnectError] = []
+
+    def hook(extension: int, content: bytes) -> Any:
+        try:
+            return _value(extension, content)
+        except ConnectError as error:
+            found.append(error)
+            raise
+
+    with suppress(ValueError):
+        ormsgpack.unpackb(data, ext_hook=hook, option=ormsgpack.OPT_NON_STR_KEYS)
+    return found[0] if found else None
 
 
 def _extension(value: Any) -> Any:

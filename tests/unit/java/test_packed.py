@@ -70,6 +70,16 @@ def test_what_kafka_connect_has_not_is_refused_wherever_it_stands(value: Any, wh
             pack(whole)
 
 
+@pytest.mark.parametrize(
+    ("kind", "milliseconds"),
+    [(2, 1 << 60), (2, -(1 << 60)), (3, 1 << 60), (4, 86_400_000), (4, -1)],
+)
+def test_a_moment_that_python_has_not_is_a_data_error_that_names_it(kind: int, milliseconds: int) -> None:
+    data = ormsgpack.packb([ormsgpack.Ext(kind, milliseconds.to_bytes(8, "big", signed=True))])
+    with pytest.raises(DataError, match=r"\d"):
+        unpack(data)
+
+
 def test_the_bytes_are_messagepack() -> None:
     assert ormsgpack.unpackb(pack({"a": [1, "b"]})) == {"a": [1, "b"]}
     assert pack(Decimal("-1.5")) == b"\xc7\x05\x01" + b"\x00\x00\x00\x01" + b"\xf1"
