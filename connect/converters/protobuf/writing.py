@@ -291,10 +291,9 @@ def _decimal(value: Decimal) -> dict[str, Any]:
     sign, digits, exponent = value.as_tuple()
     if not isinstance(exponent, int):
         raise DataError(f"{value} is not a number that Decimal takes.")
-    unscaled = int(value.scaleb(-exponent)) if len(digits) <= 28 else int(Decimal((sign, digits, 0)))
+    unscaled = int(Decimal((sign, digits, 0)))  # exact, where arithmetic would round to 28 digits
     length = (unscaled + (unscaled < 0)).bit_length() // 8 + 1
-    precision = max(1, len(str(abs(Decimal((0, digits, 0))))))
-    return {"value": unscaled.to_bytes(length, "big", signed=True), "precision": precision, "scale": -exponent}
+    return {"value": unscaled.to_bytes(length, "big", signed=True), "precision": len(digits), "scale": -exponent}
 
 
 def _date(value: dt.date) -> dict[str, int]:

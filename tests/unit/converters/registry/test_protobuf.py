@@ -1,6 +1,7 @@
 import datetime as dt
 import subprocess
 import sys
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -211,7 +212,6 @@ def test_a_struct_is_registered_as_a_message(registry: MemoryRegistry) -> None:
         },
         name="shop.Order",
     )
-    from decimal import Decimal
 
     value = {"id": 1, "note": None, "small": 2, "price": Decimal("1.50"), "lines": [{"what": "a"}], "stock": {"b": 1}}
     data = converter(registry).from_connect_data("orders", of, value)
@@ -243,6 +243,15 @@ def test_without_the_extra_its_error_says_what_to_install(missing: str) -> None:
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert "PluginLoadError" in ended.stderr
     assert "pip install 'connect-runtime[protobuf]'" in ended.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize("digits", [1, 28, 29, 33, 34, 38, 60])
+def test_a_decimal_keeps_all_of_its_digits(registry: MemoryRegistry, digits: int) -> None:
+    own = Schema.struct({"d": logical.decimal(4)}, name="shop.M")
+    made = converter(registry)
+    for number in (Decimal(f"{'9' * digits}E-4"), Decimal(f"-1{'2' * (digits - 1)}E-4")):
+        data = made.from_connect_data("orders", own, {"d": number})
+        assert made.to_connect_data("orders", data).value == {"d": number}
 
 
 def test_a_decimal_is_rounded_to_its_precision(registry: MemoryRegistry) -> None:
