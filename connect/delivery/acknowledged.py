@@ -55,9 +55,7 @@ class AcknowledgedOutput(Output):
         self._tells_upstream = type(source.task).commit is not SourceTask.commit
         # So it is with dead letters, without which no offset is stored.
         self._settling = False
-        self._slices = (
-            1  # to wait before the next poll: more each time, as an answer may take longer than the last wait
-        )
+        self._slices = 1  # to wait before the next poll; more each time, as an answer may take longer than that
 
     @property
     def has_unfinished(self) -> bool:
