@@ -207,6 +207,9 @@ class GcsUpload(Upload):
             there = self._there(of)
             if there is None:
                 return
+            if there < at:
+                self._unsure = True
+                raise GcsError(503, f"the store has {there} of {at} bytes of an upload that it had acknowledged")
             chunk, at = chunk[there - at :], there
         while chunk or total is not None:
             content = f"bytes {at}-{at + len(chunk) - 1}/{of}" if chunk else f"bytes */{of}"
@@ -224,8 +227,9 @@ class GcsUpload(Upload):
             if answer.status_code != _GO_ON:
                 return
             there = _count(answer)
-            if there <= at and chunk:
-                raise GcsError(503, f"the store took nothing of {len(chunk)} bytes of an upload")
+            if there <= at:
+                self._unsure = True
+                raise GcsError(503, f"the store has {there} of {at + len(chunk)} bytes of an upload, and takes no more")
             chunk, at = chunk[there - at :], there
 
     def _there(self, of: str) -> int | None:
