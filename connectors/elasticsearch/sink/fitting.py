@@ -129,7 +129,7 @@ class Fitting:
         """The fields of a mapping that a schema has as well. Others require nothing of a record."""
         fields = {}
         for field in schema.fields:
-            there = mapping.get(field.name)
+            there = _there(mapping, field.name)
             if there is not None:
                 fields[field.name] = self._one(field.schema, there).as_optional()
         return Schema.struct(fields)
@@ -147,6 +147,15 @@ class Fitting:
         if kind is None or same:
             return schema
         return Schema(kind)
+
+
+def _there(mapping: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
+    """A field of a mapping: `a.b` is the field `b` of `a`, as the cluster reads it, or one of that name."""
+    found: Mapping[str, Any] | None = mapping.get(name)
+    if found is None and "." in name:
+        outer, _, inner = name.partition(".")
+        found = _there(mapping.get(outer, {}).get("properties", {}), inner)
+    return found
 
 
 _NOTHING: Final = EvolutionPolicy(mismatch=PASS)
