@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 from connectors.azure.keys import AzureBlobSinkOptions
 from connectors.objects.sink.plan import SinkPlan
 
@@ -13,4 +15,11 @@ class AzureBlobSinkPlan(SinkPlan, AzureBlobSinkOptions):
 
     @property
     def namespace(self) -> str:
-        return f"wasbs://{self.container}@{self.account}.blob.core.windows.net"
+        return f"wasbs://{self.container}@{self.account or self._account_told()}.blob.core.windows.net"
+
+    def _account_told(self) -> str:
+        """The account that the connection string names; "" if it is none."""
+        written = self.connection_string.reveal() if self.connection_string is not None else ""
+        told = dict(part.partition("=")[::2] for part in written.split(";"))
+        host = urlsplit(told.get("BlobEndpoint", "")).hostname or ""
+        return told.get("AccountName") or host.partition(".")[0]

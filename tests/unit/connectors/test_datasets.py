@@ -46,6 +46,23 @@ POSTGRES = {"connection.url": "jdbc:postgresql://db:5433/shop?user=me&password=s
             {"azblob.container.name": "lake", "azblob.account.name": "me"},
             [("wasbs://lake@me.blob.core.windows.net", "topics")],
         ),
+        (
+            AzureBlobSinkConnector,
+            {
+                "azblob.container.name": "lake",
+                "azblob.connection.string": "DefaultEndpointsProtocol=https;AccountName=me;AccountKey=secret==",
+            },
+            [("wasbs://lake@me.blob.core.windows.net", "topics")],
+        ),
+        (
+            AzureBlobSinkConnector,
+            {
+                "azblob.container.name": "lake",
+                "azblob.connection.string": "BlobEndpoint=https://me.blob.core.windows.net/;"
+                "SharedAccessSignature=sv=1&sig=secret",
+            },
+            [("wasbs://lake@me.blob.core.windows.net", "topics")],
+        ),
         (SparkSinkConnector, {"table": "/lake/orders"}, [("file", "/lake/orders")]),
         (SparkSinkConnector, {"table": "s3a://lake/${topic}"}, [("s3://lake", "a"), ("s3://lake", "b")]),
         (SparkSinkConnector, {"table": "shop.orders", "checkpoint.location": "/c"}, [("spark", "shop.orders")]),
