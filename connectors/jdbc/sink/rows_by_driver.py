@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import logging
 from collections.abc import Sequence
 from typing import Any, ClassVar, Final
 
@@ -11,6 +12,7 @@ import pyarrow.compute as pc
 import sqlalchemy
 from sqlalchemy import Connection
 from sqlalchemy.dialects import mysql
+from sqlalchemy.exc import DBAPIError
 
 from connect.data.times import DAY_MS, EPOCH_DAY, time_ms, timestamp_ms
 from connectors.jdbc.sink import load_data
@@ -18,6 +20,8 @@ from connectors.jdbc.sink.cells import python_rows
 from connectors.jdbc.sink.errors import RowError
 from connectors.jdbc.sink.statements import Change, Layout, chunks
 from connectors.jdbc.sink.target import Target, TargetColumn
+
+log = logging.getLogger(__name__)
 
 
 class DriverStatements:
@@ -107,6 +111,8 @@ class DriverStatements:
 
 #: From how many rows on a load is worth its savepoint.
 _WORTH_LOADING: Final = 100
+#: The user has no right to temporary tables; there are none in transactions with GTIDs.
+_NO_TEMPORARY: Final = ((1044,), (1787,))
 
 
 class MySqlStatements(DriverStatements):
@@ -118,6 +124,7 @@ class MySqlStatements(DriverStatements):
         super().__init__(batch_size)
         self._raw: Any = None
         self._loads = False
+        self._stages = True  # until the server refuses it
         self._staging: dict[Layout, str] = {}
         self._numbers: dict[tuple[str, str], int] = {}
 
@@ -127,6 +134,7 @@ class MySqlStatements(DriverStatements):
         if raw is not self._raw:
             self._raw = raw
             self._staging.clear()
+            self._stages = True
             self._loads = hasattr(raw, "_local_infile") and load_data.is_allowed(raw)
 
     def insert(self, connection: Connection, layout: Layout, rows: pa.RecordBatch) -> None:
@@ -134,9 +142,9 @@ class MySqlStatements(DriverStatements):
             super().insert(connection, layout, rows)
 
     def upsert(self, connection: Connection, layout: Layout, rows: pa.RecordBatch) -> None:
-        if len(rows) >= _WORTH_LOADING and self._loads:
+        if len(rows) >= _WORTH_LOADING and self._loads and self._stages:
             staging = self._stage(connection, layout)
-            if self._load(connection, layout, staging, rows):
+            if staging is not None and self._load(connection, layout, staging, rows):
                 names = layout.names
                 clause = self.upsert_clause(names[: layout.keys], names[layout.keys :])
                 connection.exec_driver_sql(
@@ -157,19 +165,26 @@ class MySqlStatements(DriverStatements):
         savepoint.rollback()
         return False
 
-    def _stage(self, connection: Connection, layout: Layout) -> str:
-        """An empty temporary table for such rows. It survives rollbacks, and is kept."""
+    def _stage(self, connection: Connection, layout: Layout) -> str | None:
+        """An empty temporary table for such rows; None where there may be none. It survives rollbacks, and is kept."""
         name = self._staging.get(layout)
-        if name is None:
-            columns = ", ".join(layout.names)
-            name = f"connect_staging_{self._numbers.setdefault((layout.target.quoted, columns), len(self._numbers))}"
+        if name is not None:
+            connection.exec_driver_sql(f"DELETE FROM {name}")
+            return name
+        columns = ", ".join(layout.names)
+        name = f"connect_staging_{self._numbers.setdefault((layout.target.quoted, columns), len(self._numbers))}"
+        try:
             connection.exec_driver_sql(f"DROP TEMPORARY TABLE IF EXISTS {name}")
             connection.exec_driver_sql(
                 f"CREATE TEMPORARY TABLE {name} AS SELECT {columns} FROM {layout.target.quoted} LIMIT 0"
             )
-            self._staging[layout] = name
-        else:
-            connection.exec_driver_sql(f"DELETE FROM {name}")
+        except DBAPIError as error:
+            if error.orig is None or error.orig.args[:1] not in _NO_TEMPORARY:
+                raise
+            log.info("Rows are inserted, not loaded, as the user may not create temporary tables: %s", error.orig)
+            self._stages = False
+            return None
+        self._staging[layout] = name
         return name
 
     def upsert_clause(self, keys: Sequence[str], others: Sequence[str]) -> str:

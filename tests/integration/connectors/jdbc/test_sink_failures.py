@@ -1,8 +1,10 @@
 """Databases that go away, rows that no table takes, tasks in each other's way: nothing is lost, nothing doubled."""
 
+import hashlib
 import sys
 import threading
 import traceback
+import uuid
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -63,6 +65,35 @@ def test_staging_tables_do_not_become_more(postgres_database: PostgresDatabase) 
         sink.put(person(100, "Bob"))
         assert target.execute(staging) == [(1,)]
     assert target.execute("SELECT count(*) FROM people") == [(41,)]
+
+
+@pytest.mark.parametrize("count", [40, 700])
+def test_a_user_without_temporary_tables_upserts_all_the_same(mariadb: MariaServer, count: int) -> None:
+    database = mariadb.database(f"test_{uuid.uuid4().hex[:12]}")
+    target = Maria(database)
+    target.execute("CREATE TABLE people (id integer PRIMARY KEY, name varchar(50), balance decimal(5, 2))")
+    mariadb.execute(f"CREATE USER {database.name}@'%' IDENTIFIED BY 'pw'")
+    mariadb.execute(f"GRANT SELECT, INSERT, UPDATE, DELETE ON {database.name}.* TO {database.name}@'%'")
+    user = {"connection.user": database.name, "connection.password": "pw"}
+    with run(target, insert_mode="upsert", pk_mode="record_key", **user) as sink:
+        for name in ("Ada", "Bob"):
+            sink.put(*(person(number, name) for number in range(count)))
+            sink.commit()
+    assert target.execute("SELECT name, count(*) FROM people GROUP BY name") == [("Bob", count)]
+    mariadb.execute(f"DROP USER {database.name}@'%'")
+    database.drop()
+
+
+def test_a_key_that_is_too_large_for_its_index_costs_no_other_row(postgres_database: PostgresDatabase) -> None:
+    target = Postgres(postgres_database)
+    target.execute("CREATE TABLE people (name text PRIMARY KEY)")
+    large = "".join(hashlib.sha256(bytes([number])).hexdigest() for number in range(200))
+    schema = Schema.struct({"name": Schema(Type.STRING)})
+    with run(target, insert_mode="upsert", pk_mode="record_value", **TOLERANT) as sink:
+        sink.put({"name": "Ada"}, {"name": large}, {"name": "Bob"}, schema=schema, topic="people")
+        sink.commit()
+        assert [record.value["name"] for record, _ in sink.errant] == [large]
+    assert target.execute("SELECT count(*) FROM people") == [(2,)]
 
 
 def test_records_that_fit_no_table_at_all_are_reported_too(target: Target) -> None:
