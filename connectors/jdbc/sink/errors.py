@@ -8,8 +8,9 @@ from sqlalchemy.exc import DBAPIError, StatementError
 
 from connect import SchemaError
 
-#: Classes of SQLSTATE that speak of values: cardinality, data, constraints, a view's check option, triggers.
-_STATES: Final = ("21", "22", "23", "44", "09", "P0001")
+#: Classes of SQLSTATE that speak of values: cardinality, data, constraints, a view's check option, triggers; and one of
+#: what is too large for an index or a type.
+_STATES: Final = ("21", "22", "23", "44", "09", "P0001", "54000")
 #: MySQL and MariaDB: null, duplicates, ranges, lengths, foreign keys, checks, JSON, bad characters.
 _MYSQL: Final = frozenset(
     {1048, 1062, 1216, 1217, 1263, 1264, 1265, 1292, 1364, 1366, 1367, 1406, 1411, 1416, 1451, 1452, 1525, 1526}
