@@ -209,20 +209,26 @@ class Changes:
             if words[:2] in (["XA", "COMMIT"], ["XA", "ROLLBACK"]):
                 self._commit(event)
             return
-        self._statement(event, found)
-        if self._alone or self.transaction is None:
+        emptied = self._statement(event, found)
+        done = self._alone or self.transaction is None
+        if done:
             self._commit(event)
+        for table, of in emptied:
+            # A truncation is all of its transaction: behind it the next one begins.
+            behind = Idle(self.resume(), event.server_id, event.at) if done else of
+            self._events.change(table, "t", None, None, None, of.block(self._source, table), (behind, 0))
 
-    def _statement(self, event: Event, found: binlog.Query) -> None:
+    def _statement(self, event: Event, found: binlog.Query) -> list[tuple[Table, Origin]]:
+        """Follow a statement: which tables it emptied, if that is told."""
         if found.error:
-            return
+            return []
         if (first := found.sql[:8].upper().split(None, 1)[:1]) and first[0] in _WRITES:
             log.warning(
                 "A session has written to %s without rows in the log (%s, at %s:%d): what it changed is not captured. "
                 "No session may set binlog_format to anything but ROW.",
                 *(found.database or "a database", first[0], self._file, event.begin),
             )
-            return
+            return []
         place, end = Place(self._file, event.begin), Place(self._file, event.end)
         if not event.end and self.transaction is not None:  # CREATE TABLE ... SELECT, in a transaction with its rows
             place = Place(self._file, self.transaction.position)
@@ -234,13 +240,13 @@ class Changes:
             if change.kind in ("truncate", "drop") and self._incremental.table == ".".join(change.table):
                 self._incremental.emptied()
         if "t" in self._chosen.skipped:
-            return
+            return []
+        emptied = []
         for change in changes:
             if change.kind == "truncate" and (table := self._tables.named(change.table)) is not None:
                 transaction = self.transaction or Transaction(self._file, event.begin, str(self._gtids or ""), None)
-                origin = self._origin(event, transaction)
-                block = origin.block(self._source, table)
-                self._events.change(table, "t", None, None, None, block, (origin, 0))
+                emptied.append((table, self._origin(event, transaction)))
+        return emptied
 
     def _origin(self, event: Event, transaction: Transaction) -> Origin:
         place, left = self._at(event, transaction), self._incremental.progress

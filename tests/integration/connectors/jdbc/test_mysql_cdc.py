@@ -146,6 +146,24 @@ def test_truncations_are_events_if_they_are_wanted(line: CapturedMaria) -> None:
     assert (records[0].key, records[0].value["before"], records[0].value["after"]) == (None, None, None)
 
 
+def test_a_truncation_comes_once_however_often_the_connector_starts(line: CapturedMaria) -> None:
+    wanted = {"snapshot_mode": "no_data", "skipped_operations": "none"}
+    run = line.run(**wanted).start()
+    run.poll()
+    line.execute("TRUNCATE TABLE line")
+    assert ops(run.poll_until(1)) == ["t"]
+    block = run.records[0].value["source"]
+    run.stop()
+    later = SourceRun(line.connector, line.config(**wanted), offsets=run.offsets, timeout=PATIENCE)
+    with later:
+        later.poll()
+        line.execute("INSERT INTO line VALUES (1, 'again')")
+        records = later.poll_until(1)
+        assert ops(records) == ["c"]
+        assert (block["file"], block["pos"]) < (records[0].value["source"]["file"], records[0].value["source"]["pos"])
+        assert (block["snapshot"], block["table"]) == ("false", "line")
+
+
 def test_under_mysqls_name_blocks_say_so(line: CapturedMaria) -> None:
     line.connector = MySqlCdcSourceConnector  # type: ignore[assignment]
     run = line.run().start()
