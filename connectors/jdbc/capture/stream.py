@@ -196,15 +196,18 @@ class Changes:
         self._incremental.signal(identifier or "", kind or "", data)
 
     def _truncate(self, transaction: Transaction, lsn: int, data: memoryview, *, told: bool) -> None:
-        for oid in pgoutput.truncated(data):
-            table = self._relations.get(oid)
-            if table is not None and self._incremental.table == table.full_name:
-                self._incremental.emptied()
-            if table is not None and told:
-                transaction.last = (lsn, self._number)
-                source = self._origin.source(self._events, table, lsn)
-                mark = (transaction, lsn, self._number, self.visible, self._incremental.progress)
-                self._events.change(table, "t", None, None, None, source, mark)
+        tables = [table for oid in pgoutput.truncated(data) if (table := self._relations.get(oid)) is not None]
+        if self._incremental.table in [table.full_name for table in tables]:
+            self._incremental.emptied()
+        if not told:
+            return
+        for left, table in zip(range(len(tables) - 1, -1, -1), tables, strict=True):
+            transaction.last = (lsn, self._number)
+            source = self._origin.source(self._events, table, lsn)
+            # It is done only with the last of its tables.
+            number = self._number - 1 if left else self._number
+            mark = (transaction, lsn, number, self.visible, self._incremental.progress)
+            self._events.change(table, "t", None, None, None, source, mark)
 
 
 def offset(mark: _Mark) -> Mapping[str, Any]:

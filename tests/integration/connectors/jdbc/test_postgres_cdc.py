@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from connect import ConnectError, RetriableError
+from connect.testing import SourceRun
 from connectors.jdbc.capture import PostgresCdcSourceConnector, PostgresCdcSourceTask
 from connectors.jdbc.capture.replication import ConnectionLost, ReplicationConnection, parameters
 from tests.servers.postgresql import PostgresServer
@@ -123,6 +124,25 @@ def test_a_large_key_that_did_not_change_is_the_key(captured: CapturedPostgres) 
     assert ops(records) == ["u", "d", None]
     assert [record.key for record in records] == [{"name": key}] * 3
     assert records[0].value["after"] == {"name": key, "n": 2}
+
+
+def test_a_truncation_of_several_tables_is_done_only_with_the_last_of_them(captured: CapturedPostgres) -> None:
+    captured.execute("CREATE TABLE one (id int)", "CREATE TABLE two (id int)")
+    wanted = {"snapshot_mode": "no_data", "skipped_operations": "none"}
+    run = captured.run(**wanted).start()
+    run.poll()
+    run.hold()  # so that the server keeps it
+    captured.execute("TRUNCATE one, two")
+    captured.until(run, lambda: len(run.records) == 2)
+    offsets = [dict(offset) for batch in run.polled for offset in batch.source_offsets]
+    run.stop()
+    for offset, left in zip(offsets, (["one", "two"], []), strict=True):
+        stored = [({"server": "shop"}, offset)]
+        with SourceRun(captured.connector, captured.config(**wanted), offsets=stored, timeout=PATIENCE) as later:
+            later.hold()
+            for _ in range(10):
+                later.poll()
+            assert [record.topic.rpartition(".")[2] for record in later.records] == left
 
 
 def test_the_slot_stays_small_while_other_databases_are_busy(line: CapturedPostgres, postgres: PostgresServer) -> None:
