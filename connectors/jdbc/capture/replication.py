@@ -65,6 +65,10 @@ def parameters(config: Mapping[str, str], timeout: int = 10) -> dict[str, str]:
         found |= {name: value for name, value in url.query.items() if isinstance(value, str)}
         told = {"host": url.host, "port": url.port, "dbname": url.database, "user": url.username}
         found |= {name: str(value) for name, value in told.items() if value is not None}
+        if isinstance(several := url.query.get("host"), tuple):
+            hosts = [each.rpartition(":") if ":" in each else (each, "", "") for each in several]
+            found["host"] = ",".join(host for host, _, _ in hosts)
+            found["port"] = ",".join(port or "5432" for _, _, port in hosts)
         if url.password is not None:
             found["password"] = str(url.password)
     elif not config.get("database.hostname"):

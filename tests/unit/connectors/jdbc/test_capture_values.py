@@ -12,7 +12,7 @@ from connectors.jdbc.capture.catalog import PgType, Types
 from connectors.jdbc.capture.copying import _split
 from connectors.jdbc.capture.pgoutput import Begin
 from connectors.jdbc.capture.position import Resume, Transaction, Visible, stored, streamed
-from connectors.jdbc.capture.replication import lsn_text, parse_lsn
+from connectors.jdbc.capture.replication import lsn_text, parameters, parse_lsn
 from connectors.jdbc.capture.tables import default_of
 from connectors.jdbc.capture.types import ColumnType, Modes, column_type
 
@@ -216,3 +216,18 @@ def test_what_a_snapshot_has_seen() -> None:
     around = Visible(f"{2**32 + 5}:{2**32 + 10}:{2**32 + 7}", 1000)
     found = [around.has(Begin(500, 0, xid)) for xid in (2**32 - 1, 3, 7, 9, 10)]
     assert found == [True, True, False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("url", "host", "port"),
+    [
+        ("jdbc:postgresql://one,two:5433/shop", "one,two", "5432,5433"),
+        ("postgresql://me@/shop?host=one&host=two:5433", "one,two", "5432,5433"),
+        ("jdbc:postgresql://[::1]:5433,[::2]/shop", "::1,::2", "5433,5432"),
+        ("jdbc:postgresql://one:5433/shop", "one", "5433"),
+        ("jdbc:postgresql:shop", "localhost", "5432"),
+    ],
+)
+def test_each_host_of_a_url_is_told_to_libpq(url: str, host: str, port: str) -> None:
+    found = parameters({"connection.url": url})
+    assert (found["host"], found["port"], found["dbname"]) == (host, port, "shop")
