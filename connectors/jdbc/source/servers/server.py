@@ -103,11 +103,16 @@ class Server:
 
     def name(self, table: TableName) -> str:
         """A table in a statement."""
-        return table.quoted(self.database.dialect.identifier_preparer, self._quotes)
+        return self._single(table.quoted(self.database.dialect.identifier_preparer, self._quotes))
 
     def column(self, name: str) -> str:
         """A column in a statement."""
-        return quoted(name, self.database.dialect.identifier_preparer, self._quotes)
+        return self._single(quoted(name, self.database.dialect.identifier_preparer, self._quotes))
+
+    def _single(self, written: str) -> str:
+        """Percent signs as they are: statements have no parameters here, for which SQLAlchemy doubles them."""
+        doubled = self._quotes and self.database.dialect.paramstyle in ("format", "pyformat")
+        return written.replace("%%", "%") if doubled else written
 
     # Tables.
 

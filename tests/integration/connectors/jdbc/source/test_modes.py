@@ -231,6 +231,16 @@ def test_a_query_with_clauses_of_its_own(shop: Any) -> None:
         assert len(run.polled[0]) == 2
 
 
+def test_a_column_with_a_percent_sign_tells_what_is_new(shop: Any) -> None:
+    quote = '"' if shop.stamp == "timestamp" else "`"
+    shop.execute(f"CREATE TABLE t ({quote}no%{quote} integer NOT NULL)")
+    shop.execute("INSERT INTO t VALUES (2), (1)")
+    with shop.run(mode="incrementing", incrementing_column_name="no%") as run:
+        assert [record.value["no%"] for record in run.poll_until(2)] == [1, 2]
+        shop.execute("INSERT INTO t VALUES (3)")
+        assert run.poll_until(3)[2].value == {"no%": 3}
+
+
 def test_a_number_that_is_null_is_told(shop: Any) -> None:
     shop.execute("CREATE TABLE t (id integer, name varchar(10))")
     shop.execute("INSERT INTO t VALUES (1, 'a'), (NULL, 'b')")
