@@ -105,4 +105,5 @@ def statement(source: str, conditions: Sequence[str], order: Sequence[str], suff
         text += f"\nWHERE {' AND '.join(conditions)}"
     if order:
         text += f"\nORDER BY {', '.join(f'{column} ASC' for column in order)}"
-    return f"{text} {suffix}" if suffix else text
+    # On a line of its own: the query may end with a comment.
+    return f"{text}\n{suffix}" if suffix else text

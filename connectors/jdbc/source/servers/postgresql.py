@@ -185,7 +185,7 @@ class CopyResult(Result):
         try:
             self.rows = shape(described(driver, text))
             self._cursor = driver.cursor()
-            self._copying = self._cursor.copy(f"COPY ({text}) TO STDOUT (FORMAT csv)".encode())
+            self._copying = self._cursor.copy(f"COPY ({text}\n) TO STDOUT (FORMAT csv)".encode())
             self._copy = self._copying.__enter__()
         except BaseException:
             _roll_back(driver)

@@ -231,6 +231,16 @@ def test_a_query_with_clauses_of_its_own(shop: Any) -> None:
         assert len(run.polled[0]) == 2
 
 
+def test_a_query_may_end_with_a_comment(shop: Any) -> None:
+    _orders(shop, 5)
+    query = "SELECT id FROM orders -- all of them"
+    with shop.run(mode="bulk", query=query, topic_prefix="t", poll_interval_ms="3600000") as run:
+        assert sorted(record.value["id"] for record in run.poll_until(5)) == [1, 2, 3, 4, 5]
+    with shop.run(mode="bulk", query=query, query_suffix="LIMIT 2", topic_prefix="t") as run:
+        run.poll_until(2)
+        assert len(run.polled[0]) == 2
+
+
 def test_a_column_with_a_percent_sign_tells_what_is_new(shop: Any) -> None:
     quote = '"' if shop.stamp == "timestamp" else "`"
     shop.execute(f"CREATE TABLE t ({quote}no%{quote} integer NOT NULL)")
