@@ -64,7 +64,7 @@ def cells(
         RowError: a value cannot be what its schema says.
     """
     try:
-        array = zones.adapted(meaning, _plain(meaning, column, takes), takes)
+        array = zones.adapted(meaning, _plain(meaning, column, takes, zones), takes)
         default = column.schema.default
         if filled and default is not None and array.null_count:
             one = cells(meaning, FieldColumn(column.schema, [default]), takes, zones, filled=False)
@@ -114,14 +114,19 @@ class Zones:
         return pc.local_timestamp(instants.cast(pa.timestamp(instants.type.unit, self._name)))
 
 
-def _plain(meaning: Meaning, column: FieldColumn, takes: sqlalchemy.types.TypeEngine[Any]) -> pa.Array:
+def _plain(meaning: Meaning, column: FieldColumn, takes: sqlalchemy.types.TypeEngine[Any], zones: Zones) -> pa.Array:
     kind = meaning.kind
     if kind == "json":
         return _json(meaning, column)
     if kind == "array":
         assert meaning.element is not None
-        write: Callable[[Any], str] = _array_text if isinstance(takes, sqlalchemy.ARRAY) else _json_text
-        items = _elements(meaning.element, column) if meaning.element.unit else column.items
+        write: Callable[[Any], str] = _json_text
+        of: sqlalchemy.types.TypeEngine[Any] = sqlalchemy.types.NULLTYPE
+        if isinstance(takes, sqlalchemy.ARRAY):
+            write, of = _array_text, takes.item_type
+        # In JSON, instants keep their zone.
+        decoded = meaning.element.unit or (write is _array_text and meaning.element.kind in ("timestamp", "date"))
+        items = _elements(meaning.element, column, of, zones) if decoded else column.items
         return pa.array([None if item is None else write(item) for item in items], pa.string())
     if kind == "zoned":
         return _zoned(column, takes)
@@ -236,12 +241,14 @@ def _clock(micros: int) -> str:
 # Nested values.
 
 
-def _elements(meaning: Meaning, column: FieldColumn) -> list[list[Any] | None]:
-    """Arrays of encoded numbers, as arrays of their meanings."""
+def _elements(
+    meaning: Meaning, column: FieldColumn, takes: sqlalchemy.types.TypeEngine[Any], zones: Zones
+) -> list[list[Any] | None]:
+    """Arrays of encoded numbers, dates and times, as arrays of their meanings in columns that take such elements."""
     schema, items = column.schema.value_schema, column.items
     assert schema is not None
     flat = FieldColumn(schema, [each for item in items if item is not None for each in item])
-    decoded = iter(_plain(meaning, flat, sqlalchemy.types.NULLTYPE).to_pylist())
+    decoded = iter(cells(meaning, flat, takes, zones, filled=False).to_pylist())
     return [None if item is None else [next(decoded) for _ in item] for item in items]
 
 

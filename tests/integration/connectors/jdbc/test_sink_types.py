@@ -116,6 +116,20 @@ def test_an_instant_is_the_wall_clock_of_db_timezone(target: Target) -> None:
     assert sorted(rows) == [(here, dt.date(2024, 3, 30)), (here, dt.date(2024, 3, 31))]
 
 
+def test_instants_in_an_array_are_read_in_db_timezone_like_single_ones(postgres_database: PostgresDatabase) -> None:
+    target = Postgres(postgres_database)
+    target.execute("CREATE TABLE types (at timestamp, several timestamp[], zoned timestamptz[], days date[])")
+    several = Schema.array(logical.TIMESTAMP.as_optional())
+    schema = Schema.struct(
+        {"at": logical.TIMESTAMP, "several": several, "zoned": several, "days": Schema.array(logical.DATE)}
+    )
+    value = {"at": INSTANT, "several": [INSTANT, None], "zoned": [INSTANT], "days": [dt.date(2024, 3, 31)]}
+    with run(target, db_timezone="America/New_York") as sink:
+        sink.put(value, schema=schema, topic="types")
+    clock = INSTANT.replace(tzinfo=None) - dt.timedelta(hours=4)
+    assert target.execute("SELECT * FROM types") == [(clock, [clock, None], [INSTANT], [dt.date(2024, 3, 30)])]
+
+
 def test_a_column_with_a_zone_holds_the_instant_itself(postgres_database: PostgresDatabase) -> None:
     target = Postgres(postgres_database)
     target.execute("CREATE TABLE types (at timestamptz)")
