@@ -202,8 +202,22 @@ def _times(micros: pa.Array, takes: sqlalchemy.types.TypeEngine[Any]) -> pa.Arra
 def _zoned(column: FieldColumn, takes: sqlalchemy.types.TypeEngine[Any]) -> pa.Array:
     if not isinstance(takes, sqlalchemy.DateTime):
         return column.array
-    read = [None if item is None else dt.datetime.fromisoformat(item) for item in column.items]
+    try:
+        read = [None if item is None else dt.datetime.fromisoformat(item) for item in column.items]
+    except ValueError:
+        if not (isinstance(takes, postgresql.TIMESTAMP) and takes.timezone):
+            raise
+        # Infinity, and years that Python does not have.
+        return pa.array([None if item is None else _in_postgresql(item) for item in column.items], pa.string())
     return pa.array(read, pa.timestamp("us", "UTC"))
+
+
+def _in_postgresql(written: str) -> str:
+    """An instant in ISO 8601 as PostgreSQL reads it: years before 1 are those before Christ."""
+    year, dash, rest = written[1:].partition("-")
+    if written.startswith("-") and year.isdigit():
+        return f"{int(year) + 1:04d}{dash}{rest} BC"
+    return written.removeprefix("+")
 
 
 def _in_utc(text: str) -> dt.time:

@@ -39,6 +39,8 @@ VALUES: dict[str, tuple[Schema, list[Any]]] = {
     ),
     "map": (Schema.map(Schema(Type.STRING), Schema(Type.INT32), optional=True), [{"a": 1}, {}, None]),
 }
+#: Who reports what no table takes.
+TOLERANT = {"errors.tolerance": "all", "errors.log.enable": "true"}
 SCHEMA = Schema.struct({"id": Schema(Type.INT32), **{name: schema for name, (schema, _) in VALUES.items()}})
 
 
@@ -128,6 +130,23 @@ def test_instants_in_an_array_are_read_in_db_timezone_like_single_ones(postgres_
         sink.put(value, schema=schema, topic="types")
     clock = INSTANT.replace(tzinfo=None) - dt.timedelta(hours=4)
     assert target.execute("SELECT * FROM types") == [(clock, [clock, None], [INSTANT], [dt.date(2024, 3, 30)])]
+
+
+def test_a_column_with_a_zone_holds_every_instant_that_postgresql_has(postgres_database: PostgresDatabase) -> None:
+    target = Postgres(postgres_database)
+    schema = Schema.struct({"at": Schema(Type.STRING, name="io.debezium.time.ZonedTimestamp", version=1)})
+    told = ["2024-01-01T01:00:00.5+01:00", "infinity", "-infinity", "-0043-03-15T10:00:00Z", "+12024-02-29T12:00:00Z"]
+    with run(target, debezium_records="true", **TOLERANT) as sink:
+        sink.put(*({"at": at} for at in (*told, "soon")), schema=schema, topic="types")
+        sink.commit()
+        assert [record.value["at"] for record, _ in sink.errant] == ["soon"]
+    assert target.execute("SELECT (at AT TIME ZONE 'UTC')::text FROM types") == [
+        ("2024-01-01 00:00:00.5",),
+        ("infinity",),
+        ("-infinity",),
+        ("0044-03-15 10:00:00 BC",),
+        ("12024-02-29 12:00:00",),
+    ]
 
 
 def test_a_column_with_a_zone_holds_the_instant_itself(postgres_database: PostgresDatabase) -> None:
@@ -243,10 +262,6 @@ def test_numbers_come_into_a_column_of_bits_as_numbers(mariadb: MariaServer) -> 
         assert target.execute("SELECT n + 0, yes + 0, count(*) FROM types GROUP BY n, yes") == [(7, 1, 200)]
     finally:
         database.drop()
-
-
-#: Who reports what no table takes.
-TOLERANT = {"errors.tolerance": "all", "errors.log.enable": "true"}
 
 
 @pytest.mark.parametrize("count", [1, 200])
