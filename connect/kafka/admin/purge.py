@@ -13,6 +13,8 @@ from connect.kafka.clients.log import log as client_log
 log = logging.getLogger("connect.kafka")
 
 _EVERY_S: Final = 60.0
+#: Errors that do not pass by themselves.
+_REFUSALS: Final = ("AUTHORIZATION_FAILED", "POLICY_VIOLATION", "UNSUPPORTED_VERSION", "UNSUPPORTED_FEATURE")
 
 
 class Purge:
@@ -26,19 +28,21 @@ class Purge:
         self._settings = settings
         self._admin: Any = None
         self._wanted: dict[TopicPartition, int] = {}
-        self._asked: list[Any] = []
+        self._asked: dict[TopicPartition, tuple[int, Any]] = {}  # with the answer
         self._due = 0.0
 
     def before(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Records before these offsets are no longer needed. A refusal is logged, and not retried."""
+        """Records before these offsets are no longer needed. A refusal is logged, and not retried; what passes is."""
         self._wanted.update({partition: offset for partition, offset in offsets.items() if offset > 0})
         if not self._wanted or time.monotonic() < self._due:
             return
         from confluent_kafka import TopicPartition as ClientPartition
         from confluent_kafka.admin import AdminClient
 
-        for answer in self._asked:
-            if answer.done() and (error := answer.exception()) is not None:
+        for partition, (offset, answer) in self._asked.items():
+            if not answer.done() or (error := answer.exception()) is None:
+                continue
+            if error.args[0].name().endswith(_REFUSALS):
                 log.warning(
                     "Records that were tried again cannot be deleted from their retry topic, which grows: %s. Grant"
                     " DELETE on it to the connector's admin client, or set its retention.ms.",
@@ -46,10 +50,13 @@ class Purge:
                 )
                 self._due = float("inf")
                 return
+            log.debug("%s: nothing was deleted: %s", partition, error)
+            self._wanted.setdefault(partition, offset)
         if self._admin is None:
             settings: dict[str, Any] = {**self._settings, "logger": client_log}
             self._admin = AdminClient(settings)
         before = [ClientPartition(*partition, offset) for partition, offset in self._wanted.items()]
-        self._asked = list(self._admin.delete_records(before).values())
+        answers = self._admin.delete_records(before)
+        self._asked = {TopicPartition(p.topic, p.partition): (p.offset, answer) for p, answer in answers.items()}
         self._wanted.clear()
         self._due = time.monotonic() + _EVERY_S
