@@ -15,9 +15,10 @@ from connect.data.batch import SinkBatch
 from connect.data.record import TopicPartition
 from connect.data.values import Values
 from connect.delivery.error_outputs import NoErrorOutputs
-from connect.errors import RetriableError
+from connect.errors import FencedError, RetriableError
 from connect.pipeline import Chain, Failure, Stage
 from connect.pipeline.errant import NotHanded, PolicyReporter
+from connect.pipeline.error_kinds import ErrorKind, kind_of
 from connect.pipeline.failure import qualified_name
 from connect.pipeline.put_halving import Refused, put_in_parts
 
@@ -25,6 +26,9 @@ __connect_loop__ = True  # see `connect.worker.watchdog.LOOP`
 
 #: How long before a put that was refused comes again, unless its task says.
 _RETRY_S: Final = 3.0
+
+#: What the next record would meet as well: to give up one after another would lose all that come.
+_OF_NO_RECORD: Final = frozenset({ErrorKind.PASSING, ErrorKind.ACCESS, ErrorKind.CONFIGURATION})
 
 NO_RECORDS: Final = SinkBatch("", Values([]), offsets=[])
 
@@ -95,8 +99,8 @@ class SinkDelivery:
             self.task.put(batch)
         except RetriableError as error:
             return Refused(batch, error)
-        except Exception:  # plug-ins raise anything
-            if not self._halve or not len(batch):
+        except Exception as error:  # plug-ins raise anything
+            if not self._halve or not len(batch) or _is_no_records_fault(error):
                 raise
         else:
             return None
@@ -158,9 +162,15 @@ class SinkDelivery:
         self.task.put(part)
 
     def _give_up(self, one: SinkBatch, error: Exception) -> None:
-        """`put` refuses this record."""
+        """`put` refuses this record. Raises the error where the record is not at fault."""
+        if _is_no_records_fault(error):
+            raise error
         self.given_up += 1
         policy, task = self.chain.policy, type(self.task)
         policy.counts.failures += 1
         policy.reject(Failure(Stage.TASK_PUT, task.__name__, error, one.records()[0], one, qualified_name(task)))
         self._errors.settle()
+
+
+def _is_no_records_fault(error: Exception) -> bool:
+    return isinstance(error, FencedError) or kind_of(error) in _OF_NO_RECORD

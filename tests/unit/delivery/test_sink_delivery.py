@@ -1,13 +1,16 @@
 """What a put gets where a record of its batch was parked: nothing behind it, nothing before it is durable."""
 
 from collections.abc import Mapping
+from typing import Any
+
+import pytest
 
 from connect.api.sink import SinkTask
 from connect.data.batch import SinkBatch
 from connect.data.values import Values
 from connect.delivery.error_outputs import NoErrorOutputs
 from connect.delivery.sink import SinkDelivery
-from connect.errors import RetriableError
+from connect.errors import ConfigError, FencedError, RetriableError
 from connect.pipeline import Chain, ErrorPolicy, Failure
 
 
@@ -39,7 +42,7 @@ class Parking(NoErrorOutputs):
         self.parked: list[str] = []
         self.durable = True
 
-    def park(self, failure: Failure) -> bool:
+    def park(self, failure: Failure) -> Any:
         self._write(failure.record.value)
         return True
 
@@ -75,3 +78,26 @@ def test_a_put_that_is_repeated_has_nothing_behind_a_parked_record() -> None:
 
 def test_nothing_is_put_before_what_was_parked_is_durable() -> None:
     assert delivered("bad", "2", "behind", "4") == ([["2"], ["4"]], ["bad", "behind"])
+
+
+@pytest.mark.promise("P5")
+@pytest.mark.parametrize(
+    "error",
+    [
+        FencedError("taken over"),
+        ConnectionRefusedError("no server"),
+        PermissionError("no right"),
+        ConfigError("k", "no"),
+    ],
+)
+def test_an_error_that_is_no_records_fault_gives_up_no_record(error: Exception) -> None:
+    class Away(Target):
+        def put(self, batch: SinkBatch) -> None:
+            raise error
+
+    parking = Parking()
+    policy = ErrorPolicy(tolerate=True, dead_letter=parking.park)
+    delivery = SinkDelivery(Away(parking), Chain([], policy), lambda: None, parking, halve=True)
+    with pytest.raises(type(error)):
+        delivery.put(SinkBatch("t", Values(["1", "2", "3"]), offsets=[0, 1, 2]))
+    assert not parking.parked
