@@ -4,6 +4,9 @@ For each topic partition there is a property of the table:
 
     connect.offsets.<connector>.<topic>-<partition> = <offset after the last record in the table>/<owner>
 
+In the connector's name all but letters, digits, "-", "_" and "~" are written as in a URL, a dot as %2E: names of topics
+have dots as well.
+
 `owner` is a number that grows whenever a task takes over the partition. Properties stay when snapshots expire, and when
 others compact the table. Every commit of ours adds a snapshot, if need be one without files, on the condition that the
 branch still is where it was at the last look: so a replaced owner cannot add a row any more, however late its commit
@@ -18,6 +21,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
 
 from connect.data.record import TopicPartition
 from connect.errors import ConnectError
@@ -45,6 +49,11 @@ def pause(tried: int) -> None:
     """Wait before another try, so that tasks of one table do not go on meeting each other."""
     least, most = _PAUSE_S
     time.sleep(random.uniform(0, min(most, least * 2**tried)))  # noqa: S311 - no secret
+
+
+def _part(name: str) -> str:
+    """A name as a part of another, which dots divide."""
+    return quote(name, safe="").replace(".", "%2E")
 
 
 class Table:
@@ -257,8 +266,8 @@ class Table:
             raise table_error(error, self.name, "get a branch") from error
 
     def _property(self, partition: TopicPartition) -> str:
-        branch = "" if self.branch == MAIN else f"@{self.branch}"
-        return f"connect.offsets.{self._connector}{branch}.{partition.topic}-{partition.partition}"
+        branch = "" if self.branch == MAIN else f"@{_part(self.branch)}"
+        return f"connect.offsets.{_part(self._connector)}{branch}.{partition.topic}-{partition.partition}"
 
     def _owner(self, partition: TopicPartition) -> int:
         return self._known(partition)[1]

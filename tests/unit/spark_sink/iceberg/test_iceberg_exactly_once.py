@@ -307,3 +307,23 @@ class TestWhenItWrites:
         orders.commit()
         assert len(rows()) == 300
         assert orders.committed == {PLACE: 300}
+
+
+@pytest.mark.promise("P10")
+@pytest.mark.parametrize(
+    ("other", "branch", "partition"),
+    [("a.b", "main", TopicPartition("c", 0)), ("a@b.c", "main", TopicPartition("d", 0))],
+    ids=["dots", "a branch"],
+)
+def test_offsets_of_connectors_whose_names_are_alike_are_their_own(
+    run: Run, catalog: Catalog, other: str, branch: str, partition: TopicPartition
+) -> None:
+    orders = run()
+    orders.put({"id": 1})
+    orders.commit()
+    for name, of_branch, place in (("a", "main", TopicPartition("b.c", 0)), ("a", "b.c", TopicPartition("d", 0))):
+        table = Table(catalog, "shop.orders", name, of_branch)
+        table.alter_offsets({place: 5})
+    table = Table(catalog, "shop.orders", other, branch)
+    table.look()
+    assert table.offset(partition) is None
