@@ -107,14 +107,17 @@ class JavaSourceTask(_JavaTask, SourceTask):
         self._call("commitRecord", lambda: self._source.written(numbers, topics, of_topic, partitions, offsets))
 
     def _end_transactions(self, batch: SourceBatch | None) -> None:
-        """What the task asked of its transaction while it polled."""
+        """What the task asked of its transaction while it polled. A record may be in a later batch."""
         asked, self._boundaries = self._boundaries, []
         for name, record in asked:
             end = getattr(self.context.transaction, name)
-            if record is None or batch is None:
+            row = -1 if record is None or batch is None else int(self._source.row(record))
+            if record is None:
                 end()
+            elif batch is None or row < 0:
+                self._boundaries.append((name, record))
             else:
-                end(batch.records()[int(self._source.row(record))])
+                end(batch.records()[row])
 
     def _java_context(self) -> Any:
         def offset(partition: Any) -> Any:
