@@ -810,7 +810,10 @@ public final class Crossing {
                 Struct struct = new Struct(schema);
                 for (int each = 0; each < size; each++) {
                     Field field = schema.field((String) name());
-                    struct.put(field, value(field.schema()));
+                    Object value = value(field.schema());
+                    if (value != null) { // a Struct refuses null for a default, which it gives for an unset field
+                        struct.put(field, value);
+                    }
                 }
                 return struct;
             }

@@ -48,6 +48,8 @@ def drawn_schema(chance: random.Random, depth: int = 0) -> Schema:
     if kind < 0.87:
         return Schema.map(STRING, drawn_schema(chance, depth + 1), optional=optional)
     fields = {f"f{number}": drawn_schema(chance, depth + 1) for number in range(chance.randrange(1, 6))}
+    if depth and chance.random() < 0.3:
+        fields["default"] = INT32.replace(default=chance.randrange(9))
     return Schema.struct(fields, optional=optional and depth > 0, name=chance.choice([None, "x.Named"]), version=2)
 
 
@@ -85,7 +87,8 @@ def drawn_value(chance: random.Random, schema: Schema) -> Any:
         case Type.MAP:
             assert schema.value_schema is not None
             return {f"k{number}": drawn_value(chance, schema.value_schema) for number in range(chance.randrange(3))}
-    return {field.name: drawn_value(chance, field.schema) for field in schema.fields}
+    made = {field.name: drawn_value(chance, field.schema) for field in schema.fields}
+    return made | {field.name: None for field in schema.fields if field.schema.default is not None}
 
 
 def drawn_json(chance: random.Random, depth: int = 0) -> Any:
