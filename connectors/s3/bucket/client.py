@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from connect import ConnectError
-from connect.kit import credentials_provider
+from connect.kit import backoff, credentials_provider
 from connectors.objects.connection import with_user
 from connectors.objects.store import RequestTimes
 from connectors.s3.bucket.keys import BucketOptions
@@ -206,4 +206,26 @@ def _client(settings: BucketOptions, found: Credentials | None) -> Any:
         s3=s3,
         **more,
     )
-    return session(settings, found).client("s3", endpoint_url=settings.endpoint, config=config)
+    client = session(settings, found).client("s3", endpoint_url=settings.endpoint, config=config)
+    _set_pauses(client, settings)
+    return client
+
+
+class _Pauses:
+    """The pauses between a request and its repetitions, as the keys say."""
+
+    def __init__(self, settings: BucketOptions) -> None:
+        self._first = settings.backoff
+        self._longest = settings.longest_backoff
+
+    def delay_amount(self, context: Any) -> float:
+        return backoff(self._first, self._longest, context.attempt_number)
+
+
+def _set_pauses(client: Any, settings: BucketOptions) -> None:
+    """Replace botocore's own pauses, which no setting of its changes."""
+    from botocore.retries import standard
+
+    client.meta.events.unregister("needs-retry.s3", unique_id="retry-config-s3")
+    handler: Any = standard.register_retry_handler(client, settings.retries + 1)
+    handler._retry_policy._retry_backoff = _Pauses(settings)
