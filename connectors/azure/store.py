@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import logging
-import random
 import uuid
 from collections.abc import Mapping
 from typing import Any, Final
 
 from connect import ConfigError, ConnectError
 from connect.errors import one_line
+from connect.kit import backoff
 from connect.kit.failures import origin
 from connectors.azure.keys import FIXED, AzureBlobSinkOptions
 from connectors.objects.connection import with_user
@@ -263,8 +263,7 @@ def _retry_policy(options: AzureBlobSinkOptions) -> Any:
         def get_backoff_time(self, settings: dict[str, Any]) -> float:
             if options.retry_type == FIXED:
                 return options.backoff
-            pause: float = min(options.backoff * 2.0 ** settings["count"], options.longest_backoff)
-            return random.uniform(0.5, 1.0) * pause  # noqa: S311
+            return backoff(options.backoff, options.longest_backoff, settings["count"])
 
     return Retry(retry_total=options.retries)
 
