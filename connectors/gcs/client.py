@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 from connect import ConfigError, ConnectError
 from connect.errors import one_line
+from connect.kit import backoff
 from connectors.gcs.keys import GcsSinkOptions
 from connectors.objects.connection import with_user
 from connectors.objects.store import RequestTimes
@@ -130,6 +131,12 @@ def _session(options: GcsSinkOptions) -> Any:
     from requests.adapters import HTTPAdapter
     from urllib3.util.retry import Retry
 
+    class Repeated(Retry):
+        """With pauses as the keys say: urllib3's own begin after the second failure."""
+
+        def get_backoff_time(self) -> float:
+            return backoff(options.backoff, options.longest_backoff, len(self.history))
+
     proxy = with_user(options.proxy, options.proxy_user, options.proxy_password)
     proxies = {"http": proxy, "https": proxy} if proxy else {}
     of_tokens = requests.Session()
@@ -139,13 +146,10 @@ def _session(options: GcsSinkOptions) -> Any:
     session = requests.Session() if found is None else authorized(found, auth_request=google.Request(of_tokens))
     session.proxies.update(proxies)
     # Not the parts of an upload: before one is repeated, the store has to be asked how much of it is there.
-    retry = Retry(
+    retry = Repeated(
         total=options.retries,
         status_forcelist=PASSING,
         allowed_methods=("GET", "POST", "DELETE"),
-        backoff_factor=options.backoff,
-        backoff_max=max(options.longest_backoff, 0.001),
-        backoff_jitter=options.backoff,
         redirect=0,
         raise_on_status=False,
     )
