@@ -28,6 +28,7 @@ def made_client(
     config: Mapping[str, str],
     metrics: PluginMetrics,
     *,
+    limits: RateLimit | None = None,
     retries: RetryBudget | None = None,
     stopping: Callable[[], bool] = lambda: False,
     **more: Any,
@@ -36,6 +37,7 @@ def made_client(
 
     Args:
         config: of the task, secrets filled in: a user's class finds its keys there.
+        limits: of the server, where several clients share them; by default those of the keys.
         more: see `RestClient`.
 
     Raises:
@@ -53,7 +55,7 @@ def made_client(
         url,
         login=_login(options, config, tls),
         headers=options.headers,
-        limits=RateLimit(options.per_second),
+        limits=limits or RateLimit(options.per_second),
         retries=retries,
         stopping=stopping,
         timeout=float(options.timeout),

@@ -199,7 +199,7 @@ class ServerOptions(LoginOptions, OAuth2Options, more=_ssl()):
         importance="LOW",
         group=_SERVER,
         validator=settings.at_least(0),
-        doc="The most requests of a task in a second; 0: any number. The limits in the server's responses "
+        doc="The most requests of a task to a server in a second; 0: any number. The limits in the server's responses "
         "(Retry-After, X-RateLimit-Remaining and X-RateLimit-Reset) apply too. Added.",
     )
     proxy_host = settings.String(

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from connect import SourceBatch, SourceTask
-from connect.kit import RetryBudget
+from connect.kit import RateLimit, RetryBudget
 from connect.kit.failures import origin
 from connectors.http.connection import made_client
 from connectors.http.source.keys import SourceOptions
@@ -30,6 +30,7 @@ class HttpSourceTask(SourceTask):
         urls: list[str] = json.loads(options.work) if options.work else list(options.urls)
         stored = self.context.offsets([partition(url) for url in urls])
         self._readings: list[Reading] = []
+        limits: dict[str, RateLimit] = {}  # a server does not care which of its URLs is asked
         for url, offset in zip(urls, stored, strict=True):
             budget = RetryBudget(options.retries, options.backoff, longest=_LONGEST_PAUSE_S, waits_for=origin(url))
             client = made_client(
@@ -37,6 +38,7 @@ class HttpSourceTask(SourceTask):
                 url,
                 config,
                 self.context.metrics,
+                limits=limits.setdefault(origin(url), RateLimit(options.per_second)),
                 retries=budget,
                 stopping=self.context.stopping,
                 most_bytes=options.most_bytes,

@@ -5,11 +5,12 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
-from connect import ConfigError, ConnectError
+from connect import ConfigError, ConnectError, RetriableError
 from connect.testing import SourceRun
 from connectors.http.source import HttpSourceConnector
 from connectors.http.source.positions import Position, compared, digest
@@ -240,6 +241,22 @@ def test_stopping_does_not_wait_for_a_server_that_hangs(api: RestApi) -> None:
         source.poll()
         began = time.monotonic()
     assert time.monotonic() - began < 1.5
+
+
+@pytest.mark.parametrize("limit", ["the key's", "the server's"])
+def test_urls_of_one_server_share_its_limits(api: RestApi, limit: str) -> None:
+    url = f"{api.url}/all?n=1,{api.url}/all?n=2,{api.url}/all?n=3"
+    more = {"http_requests_per_second": "4"} if limit == "the key's" else {}
+    if not more:
+        api.script = [Answer(429, {"Retry-After": "3600"})]
+    with run(api, "all", http_url=url, poll_interval_ms="60000", **more) as source:
+        began = time.monotonic()
+        for _ in range(3):
+            with suppress(RetriableError):
+                source.poll()
+        if more:
+            assert time.monotonic() - began > 0.45
+    assert len(api.requests) == (3 if more else 1)
 
 
 def test_what_has_an_order() -> None:
