@@ -115,14 +115,24 @@ class Cluster:
         Returns:
             an entry for each action, in order, with `status` and maybe `error` under the action's name. Empty when all
             succeeded.
+
+        Raises:
+            ConnectError: the answer is not a cluster's.
         """
         answer = self._send("POST", "/_bulk", body, _LINES, {"filter_path": _FILTER, **(params or {})}, timeout)
         whole = answer if isinstance(answer, bytes) else answer.encode()
         if whole.startswith(_NO_ERRORS):
             return []
         parsed = orjson.loads(whole)
-        items: list[dict[str, dict[str, Any]]] = parsed.get("items", [])
-        return items if parsed.get("errors") else []
+        told = parsed if isinstance(parsed, dict) else {}
+        items: list[dict[str, dict[str, Any]]] = told.get("items") or []
+        if "errors" not in told or (told["errors"] and not items):  # something in between may answer 200 to anything
+            said = whole[:200].decode(errors="replace")
+            raise ConnectError(
+                f"An answer to a bulk request does not say whether it succeeded: {said} Look whether connection.url is "
+                "that of a cluster."
+            )
+        return items if told["errors"] else []
 
     def exists(self, path: str) -> bool:
         """Whether a path exists, by its status."""
