@@ -34,7 +34,10 @@ from connectors.objects.sink.time_pattern import TimePattern, has_words
 
 _DEFAULT_TEMPLATE: Final = "{{topic}}-{{partition}}-{{start_offset}}"
 #: The keys that cannot change where files end, whatever the store.
-_BESIDE: Final = ("errors.", "consumer.override.", "tasks.max", "task.", "topics", "retry.")
+_BESIDE: Final = (
+    *("errors.", "consumer.override.", "tasks.max", "task.", "topics", "retry.", "max.retries", "openlineage."),
+    "config.action.reload",
+)
 
 _FORMATS: Final = {
     "json": "json",

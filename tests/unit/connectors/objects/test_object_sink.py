@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from connect import ConnectError, Schema, SinkRecord, TopicPartition, logical, schema
+from connectors.s3.sink.plan import S3SinkPlan
 from tests.unit.connectors.objects.in_memory import ObjectRun
 
 
@@ -148,3 +149,23 @@ def test_a_null_that_the_schema_forbids_goes_to_the_error_policy_with_parquet() 
         ]
     (content,) = run.contents.values()
     assert pq.read_table(io.BytesIO(content)).to_pylist() == [{"a": 1, "b": "x"}, {"a": 2, "b": None}]
+
+
+@pytest.mark.parametrize(
+    ("change", "same"),
+    [
+        ({"max.retries": "1000"}, True),
+        ({"retry.backoff.ms": "1"}, True),
+        ({"errors.tolerance": "all"}, True),
+        ({"openlineage.integration.enabled": "true"}, True),
+        ({"s3.upload.threads": "8"}, True),
+        ({"flush.size": "101"}, False),
+        ({"transforms": "t"}, False),
+    ],
+)
+def test_what_cannot_change_where_files_end_may_change_between_a_crash_and_the_next_start(
+    change: dict[str, str], same: bool
+) -> None:
+    config = {"s3.bucket.name": "b", "flush.size": "100"}
+    before, after = (S3SinkPlan.parse(given).fingerprint for given in (config, {**config, **change}))
+    assert (before == after) is same
