@@ -45,7 +45,7 @@ class Ledger:
         self._connector = connector
         self._owner = uuid.uuid4().hex
         self._known: dict[TopicPartition, int | None] = {}
-        self._certain = False
+        self._certain: set[TopicPartition] = set()  # whose row is as it is known
         text = sqlalchemy.String(249).with_variant(
             mysql.VARCHAR(249, charset="utf8mb4", collation="utf8mb4_bin"), "mysql"
         )
@@ -91,10 +91,11 @@ class Ledger:
         """These partitions are no longer assigned."""
         for partition in partitions:
             self._known.pop(partition, None)
+            self._certain.discard(partition)
 
     def doubt(self) -> None:
-        """A transaction failed, perhaps in its commit: read the table before the next one."""
-        self._certain = False
+        """A transaction failed, perhaps in its commit: read the row of each partition before its next one."""
+        self._certain.clear()
 
     def known(
         self, connection: Connection, partitions: Iterable[TopicPartition]
@@ -104,12 +105,11 @@ class Ledger:
         Raises:
             FencedError: another task owns a partition by now.
         """
-        if not self._certain:
-            found = self._read(connection, list(partitions), lock=True)
-            for partition, (offset, owner) in found.items():
-                if owner != self._owner:
-                    raise self._fenced(partition)
-                self._known[partition] = offset
+        doubtful = [partition for partition in partitions if partition not in self._certain]
+        for partition, (offset, owner) in self._read(connection, doubtful, lock=True).items():
+            if owner != self._owner:
+                raise self._fenced(partition)
+            self._known[partition] = offset
         return self._known
 
     def move(self, connection: Connection, offsets: Mapping[TopicPartition, int]) -> None:
@@ -129,7 +129,7 @@ class Ledger:
     def moved(self, offsets: Mapping[TopicPartition, int]) -> None:
         """The transaction is committed."""
         self._known.update(offsets)
-        self._certain = True
+        self._certain.update(offsets)
 
     def alter(self, offsets: Mapping[TopicPartition, int | None]) -> None:
         """Set a user's offsets while no task runs. None deletes a partition."""
