@@ -62,11 +62,12 @@ _ATTRIBUTES: Final = """
     FROM pg_attribute a LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
     WHERE a.attrelid = ANY(%s::oid[]) AND a.attnum > 0
 """
-# Who has written into the table, or a part of it, and is not through: the lock is held until the transaction ends.
+# Who has written into the table, or a part of it, and is not through: the lock is held until the transaction ends. One
+# that is prepared (two-phase commit) has no process any more.
 _WRITERS: Final = """
     SELECT l.virtualtransaction, min(a.xact_start)
     FROM pg_locks l LEFT JOIN pg_stat_activity a ON a.pid = l.pid
-    WHERE l.locktype = 'relation' AND l.granted AND l.pid <> pg_backend_pid()
+    WHERE l.locktype = 'relation' AND l.granted AND l.pid IS DISTINCT FROM pg_backend_pid()
       AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
       AND l.mode IN ('RowExclusiveLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
       AND l.relation IN (SELECT relid FROM pg_partition_tree(to_regclass(%s)) UNION SELECT to_regclass(%s))

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from connect.testing import SourceRun
+from tests.servers.postgresql import PostgresServer
 
 PollUntil = Callable[[SourceRun, Callable[[], Any]], None]
 
@@ -35,6 +36,33 @@ def test_a_transaction_that_ends_late_loses_no_row(
         late.commit()
         poll_until(run, lambda: len(run.records) == 2)
         assert _ids(run) == [1, 2]
+
+
+def test_a_transaction_that_is_prepared_and_ends_late_loses_no_row(
+    postgres: PostgresServer, postgresql_shop: Any, poll_until: PollUntil
+) -> None:
+    """Two-phase commit: its process goes on to other transactions."""
+    server = PostgresServer(max_prepared_transactions="1")  # the usual one is asked for so that its programs are there
+    try:
+        server.execute("CREATE TABLE t (id int PRIMARY KEY, at timestamptz NOT NULL DEFAULT clock_timestamp())")
+        postgresql_shop.config = {**postgresql_shop.config, "connection.url": server.jdbc_url}
+        with (
+            postgresql_shop.run(mode="timestamp", timestamp_column_name="at") as run,
+            server.connect(autocommit=False) as late,
+        ):
+            run.poll()
+            late.execute("INSERT INTO t VALUES (1)")
+            run.poll()
+            late.execute("PREPARE TRANSACTION 'late'")
+            server.execute("INSERT INTO t VALUES (2)")
+            for _ in range(5):
+                run.poll()
+            assert _ids(run) == []
+            server.execute("COMMIT PREPARED 'late'")
+            poll_until(run, lambda: len(run.records) == 2)
+            assert _ids(run) == [1, 2]
+    finally:
+        server.close()
 
 
 def test_one_who_may_not_see_others_transactions_waits_for_them_all_the_same(
