@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -184,6 +185,8 @@ class Database:
                     f'The driver of "{url.drivername}" is not installed: {error}. Install it.'
                 ) from error
             sqlalchemy.event.listen(self._engine, "do_connect", self._identify)
+            if url.get_driver_name() == "pymysql":
+                sqlalchemy.event.listen(self._engine, "connect", lambda driver, _: keep_alive(driver))
         return self._engine
 
     def _identify(self, _: Any, __: Any, ___: Any, told: dict[str, Any]) -> None:
@@ -201,6 +204,25 @@ class Database:
         hosts = url.query.get("host") or f"{url.host}:{url.port}"
         where = hosts if isinstance(hosts, str) else ",".join(hosts)
         return f"{_NAMES.get(url.get_backend_name(), url.get_backend_name())} {where}/{url.database or ''}"
+
+
+def keep_alive(driver: Any) -> None:
+    """Notice a server of MySQL or MariaDB that vanished without a word, as PostgreSQL's library is told to.
+
+    Args:
+        driver: a connection of PyMySQL.
+    """
+    held = driver._sock
+    if held is None or held.family == getattr(socket, "AF_UNIX", None):
+        return
+    for name, value in (
+        ("TCP_KEEPIDLE", POSTGRESQL["keepalives_idle"]),
+        ("TCP_KEEPINTVL", POSTGRESQL["keepalives_interval"]),
+        ("TCP_KEEPCNT", POSTGRESQL["keepalives_count"]),
+        ("TCP_USER_TIMEOUT", POSTGRESQL["tcp_user_timeout"]),
+    ):
+        if hasattr(socket, name):
+            held.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
 
 
 _NAMES: Final = {"postgresql": "PostgreSQL", "mysql": "MySQL", "mariadb": "MariaDB", "mssql": "SQL Server"}

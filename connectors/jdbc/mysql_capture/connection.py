@@ -11,6 +11,7 @@ import pymysql.converters
 
 from connect import ConnectError, RetriableError
 from connect.errors import one_line
+from connectors.jdbc.database.connection import keep_alive
 from connectors.jdbc.database.failures import passes
 
 #: Times in UTC, names in backticks; a lock is not waited for without an end, and a pause of ours ends no session.
@@ -61,6 +62,7 @@ def connected(options: Mapping[str, Any]) -> pymysql.Connection[Any]:
         raise RetriableError(f"{place} cannot be reached: {one_line(error)}", waits_for=place) from error
     except (UnicodeError, ValueError) as error:
         raise ConnectError(f"{place[:100]} is not a place where a database can be: {error}") from error
+    keep_alive(made)
     if encrypted and not isinstance(made._sock, ssl.SSLSocket):
         made.close()
         raise ConnectError(f"{place} does not use TLS, which database.ssl.mode asks for.")

@@ -6,7 +6,6 @@ https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_com_query_respon
 from __future__ import annotations
 
 import datetime as dt
-import socket
 from typing import Any, Final
 
 from pymysql.constants import FIELD_TYPE, FLAG
@@ -55,7 +54,6 @@ class MysqlServer(Server):
     """MySQL and MariaDB. What Java calls a catalog is a database here; there are no schemas."""
 
     def prepare(self, connection: Connection) -> None:
-        _keep_alive(connection)
         with connection.begin():
             connection.exec_driver_sql("SET time_zone = '+00:00'")
             if self.timeout_ms:
@@ -164,16 +162,6 @@ def _column(told: Any) -> Column:
 
 def _type(kind: str) -> str:
     return "TABLE" if kind in ("BASE TABLE", "SYSTEM VERSIONED") else kind
-
-
-def _keep_alive(connection: Connection) -> None:
-    """Detect a server that vanished, as PostgreSQL's library is configured to."""
-    held = getattr(connection.connection.driver_connection, "_sock", None)
-    if held is None or held.family == getattr(socket, "AF_UNIX", None):
-        return
-    for name, value in (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3)):
-        if hasattr(socket, name):
-            held.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
 
 
 _NAMES: Final = {value: name.lower() for name, value in vars(FIELD_TYPE).items() if isinstance(value, int)}

@@ -1,5 +1,6 @@
 """The databases that tests run against: they start, die, come back with their data, and end with who started them."""
 
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,6 +11,9 @@ import psutil
 import psycopg
 import pytest
 
+from connectors.jdbc.database import Database
+from connectors.jdbc.mysql_capture.connection import connected
+from connectors.jdbc.sink.keys import JdbcSinkOptions
 from tests.servers import mariadb as maria
 from tests.servers import postgresql
 from tests.servers.mariadb import MariaServer
@@ -86,3 +90,26 @@ def test_a_server_dies_with_who_started_it(starter: type) -> None:
     _, alive = psutil.wait_procs([server], timeout=30)
     assert not alive
     until(lambda: not Path(folder).exists(), 30)
+
+
+@pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="this system has other means")
+def test_every_connection_to_mysql_notices_a_server_that_vanished(mariadb: MariaServer) -> None:
+    database = mariadb.database("noticed")
+    config = {
+        "connection.url": database.jdbc_url,
+        "connection.user": database.user,
+        "connection.password": database.password,
+    }
+    sink = Database(JdbcSinkOptions.parse(config), config)
+    options = {"host": database.host, "port": database.port, "user": database.user, "password": database.password}
+    captured = connected({**options, "ssl_disabled": True, "connect_timeout": 10})
+    try:
+        for driver in (sink.connect().connection.driver_connection, captured):
+            held: Any = driver
+            assert held._sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+            names = (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_USER_TIMEOUT)
+            assert [held._sock.getsockopt(socket.IPPROTO_TCP, name) for name in names] == [30, 10, 60_000]
+    finally:
+        captured.close()
+        sink.close()
+        database.drop()
