@@ -23,7 +23,7 @@ from pyiceberg import types as iceberg
 from pyiceberg.schema import Schema as IcebergSchema
 
 from connect.data import logical, widening
-from connect.data.evolution import Change, WidenField
+from connect.data.evolution import AddField, Change, WidenField
 from connect.data.schema import Schema, Type, is_required
 from connect.data.widening import PRECISION, precision_of
 from connect.errors import SchemaError
@@ -172,10 +172,19 @@ class IcebergFormat:
         return of_iceberg(to_iceberg(schema, optional=self._optional))
 
     def refusal(self, change: Change, *, exists: bool) -> str | None:
+        if isinstance(change, AddField) and "" in (change.path[-1], *_names(change.schema)):
+            return "a column of a table needs a name, and a field has none; ReplaceField renames fields"
         if not isinstance(change, WidenField) or not exists or _promotes(change.was, change.schema):
             return None
         now, wanted = widening.type_name(change.was), widening.type_name(change.schema)
         return f"{'.'.join(change.path)} would have to become {wanted}, and Iceberg does not make that of {now}"
+
+
+def _names(schema: Schema) -> list[str]:
+    """The names of all fields within a value."""
+    inner = [each for each in (schema.key_schema, schema.value_schema) if each is not None]
+    own = [name for field in schema.fields for name in (field.name, *_names(field.schema))]
+    return own + [name for each in inner for name in _names(each)]
 
 
 def _promotes(known: Schema, wanted: Schema) -> bool:

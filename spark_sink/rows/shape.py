@@ -150,6 +150,9 @@ class Shape:
         from connect.data.tables import Unfit, rows_of, schema_of
 
         unfit: dict[int, str] = {}
+        if self._format.ignores_case and not (self._exists and self._policy.ignore_unknown):  # columns may be added
+            values = _respelled_by(_spellings(self.schema, values), values)
+            unfit.update(_twice(values))
         while True:
             kept = [row for row in range(len(values)) if row not in unfit]
             some = values.take(kept) if unfit else values
@@ -161,6 +164,8 @@ class Shape:
             except Unfit as error:
                 hint = f" ({refused[0]})" if refused else ""
                 unfit.update({kept[each.row]: each.reason + hint for each in error.mismatches})
+            except SchemaError as error:  # there can be no such column
+                unfit.update(dict.fromkeys(self._at_fault(values, kept), str(error)))
             else:
                 break
         if not grown.fields:
@@ -171,6 +176,29 @@ class Shape:
             self.schema = grown
             self._tell_ignored(needed, grown)
         return Fit(rows, kept, [Mismatch(row, why) for row, why in sorted(unfit.items())])
+
+    def _at_fault(self, values: Values, kept: Sequence[int]) -> list[int]:
+        """The first of these rows with which the others before it make no table, and those of its schema."""
+        from connect.data.tables import Unfit, schema_of
+
+        def fails(count: int) -> bool:
+            try:
+                self._grown(self._as_told(schema_of(values.take(kept[:count]), self.schema, wrap=VALUE)), [])
+            except Unfit:
+                return False
+            except SchemaError:
+                return True
+            return False
+
+        low, high = 1, len(kept)
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (low, middle) if fails(middle) else (middle + 1, high)
+        row, left = kept[low - 1], set(kept)
+        for rows, group in values.groups():
+            if row in rows and group.schemas[0] is not None:
+                return [each for each in rows if each in left and each >= row]
+        return [row]
 
     def _tell_ignored(self, needed: Schema, grown: Schema) -> None:
         """Log the fields that are left out, once; later batches are not searched for them."""
@@ -190,9 +218,11 @@ class Shape:
     def _grown(self, needed: Schema, refused: list[str]) -> Schema:
         # A table does not keep names of structs and defaults, so they are not planned.
         needed = self._format.stored(needed)
+        grown = _changed(self.schema or Schema.struct({}), needed, (), lambda change: self._may(change, refused))
         if self.schema is None and self._format.requires:
-            return needed
-        return _changed(self.schema or Schema.struct({}), needed, (), lambda change: self._may(change, refused))
+            kept = {field.name: field.schema for field in needed.fields if grown.field(field.name) is not None}
+            return needed if len(kept) == len(needed.fields) else Schema.struct(kept)
+        return grown
 
     def _may(self, change: Change, refused: list[str]) -> bool:
         why = self._format.refusal(change, exists=self._exists)
@@ -233,7 +263,47 @@ def spelled_as(schema: Schema | None, values: Values) -> Values:
 
     Returns the same values if nothing changes. Fields of nested structs keep their names.
     """
+    return _respelled_by(
+        {} if schema is None else {field.name.casefold(): field.name for field in schema.fields}, values
+    )
+
+
+def _spellings(schema: Schema | None, values: Values) -> dict[str, str]:
+    """How the fields of a table and of new records are spelt: as the first one is."""
     names = {} if schema is None else {field.name.casefold(): field.name for field in schema.fields}
+    for _, group in values.groups():
+        for name in _names(group):
+            names.setdefault(name.casefold(), name)
+    return names
+
+
+def _twice(values: Values) -> dict[int, str]:
+    """The records with two fields of one name."""
+    found: dict[int, str] = {}
+    for rows, group in values.groups():
+        own, names = group.schemas[0] if len(group) else None, _names(group)
+        if len({name.casefold() for name in names}) == len(names):
+            continue
+        for row, item in zip(rows, group.to_list(), strict=True):
+            seen: dict[str, str] = {}
+            for name in names if own is not None and item is not None else _names(Values([item])):
+                if (before := seen.setdefault(name.casefold(), name)) != name:
+                    found[row] = (
+                        f'its fields "{before}" and "{name}" differ only in case, and the table does not tell upper '
+                        "from lower case."
+                    )
+    return found
+
+
+def _names(group: Values) -> list[str]:
+    own = group.schemas[0] if len(group) else None
+    if own is not None:
+        return [field.name for field in own.fields] if own.type is Type.STRUCT else []
+    items = [item for item in group.to_list() if isinstance(item, dict)]
+    return list(dict.fromkeys(name for item in items for name in item if isinstance(name, str)))
+
+
+def _respelled_by(names: Mapping[str, str], values: Values) -> Values:
     groups = [(rows, _respelled(names, group)) for rows, group in values.groups()]
     if all(new is group for (_, new), (_, group) in zip(groups, values.groups(), strict=True)):
         return values

@@ -406,3 +406,25 @@ class TestOverwrite:
         orders.put({"id": 1})
         with pytest.raises(ConnectError, match="is not partitioned, and mode=overwrite replaces partitions"):
             orders.commit()
+
+
+class TestWhatNoTableCanHold:
+    """Such a record goes to the error policy; the others of its batch are written."""
+
+    @pytest.mark.parametrize("declared", [True, False])
+    def test_a_decimal_with_too_many_digits(
+        self, run: Run, rows: Rows, declared: bool, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        value = {"id": 2, "x": Decimal("0." + "1" * 40)}
+        schema = Schema.struct({"id": INT64, "x": logical.decimal(40)}) if declared else None
+        orders = run(**_QUARANTINE)
+        orders.put({"id": 1}, SinkRecord("test", value, schema), {"id": 3, "y": "a"})
+        orders.commit()
+        assert rows() == [{"id": 1, "y": None}, {"id": 3, "y": "a"}]
+        assert "record test-0@1: task put DeltaSinkTask failed: SchemaError: The record does not fit" in caplog.text
+
+    def test_two_fields_that_differ_in_case_alone(self, run: Run, rows: Rows) -> None:
+        orders = run(**_QUARANTINE)
+        orders.put({"id": 1, "Ab": 1, "aB": 2}, {"id": 2, "Ab": 3}, {"id": 3, "aB": 4})
+        orders.commit()
+        assert rows() == [{"id": 2, "Ab": 3}, {"id": 3, "Ab": 4}]

@@ -260,6 +260,12 @@ class TestEvolution:
         orders.commit()
         assert [(r["id"], r["theirs"], r["ours"]) for r in rows()] == [(1, None, None), (2, None, 1), (3, "x", None)]
 
+    def test_a_field_without_a_name_has_no_column(self, run: Run, rows: Rows) -> None:
+        orders = run(iceberg__tables__evolve_schema_enabled="true", errors__tolerance="all", errors__log__enable="true")
+        orders.put({"id": 1}, {"id": 2, "": "x"}, {"id": 3})
+        orders.commit()
+        assert rows() == [{"id": 1}, {"id": 3}]
+
     def test_names_differ_in_case_or_not(self, run: Run, rows: Rows) -> None:
         orders = run(more={**EVOLVES, "iceberg.tables.schema-case-insensitive": "true"})
         orders.put({"Id": 1})
