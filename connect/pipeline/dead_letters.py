@@ -14,6 +14,7 @@ from connect.data.batch import SinkBatch
 from connect.pipeline.error_headers import ErrorContext, ParkedHeaders
 from connect.pipeline.failure import Failure, exception_name
 from connect.settings.connector_keys import DEAD_LETTER, DEAD_LETTER_TOPIC
+from connect.telemetry.redaction import redactor
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,15 +104,15 @@ def original(batch: SinkBatch, row: int, *, parked: bool = False) -> Original:
 
 
 def context_of(failure: Failure, connector: str, task: int, source: Original | None) -> ErrorContext:
-    """The description of a failure, including the stack trace."""
+    """The description of a failure, including the stack trace; without secrets of the configuration."""
     context = ErrorContext(
         connector=connector,
         task=task,
         stage=failure.stage.value,
         class_name=failure.class_name or failure.operation,
         exception=exception_name(failure.error),
-        message=str(failure.error),
-        stacktrace="".join(traceback.format_exception(failure.error)),
+        message=redactor.hide(str(failure.error)),
+        stacktrace=redactor.hide("".join(traceback.format_exception(failure.error))),
     )
     if source is None:
         return context

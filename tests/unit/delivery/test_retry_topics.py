@@ -14,9 +14,11 @@ from connect.delivery.retry_topics import RetryTopics
 from connect.delivery.retrying_consumer import RetryingConsumer
 from connect.errors import ConnectError, DataError
 from connect.pipeline import ErrorCounts, Failure, Stage
-from connect.pipeline.dead_letters import EncodedRecord
+from connect.pipeline.dead_letters import DeadLetterSettings, EncodedRecord
 from connect.pipeline.error_headers import ErrorContext, ParkedHeaders
+from connect.pipeline.error_topics import DeadLetterQueue
 from connect.pipeline.parked import RetrySettings, Tier
+from connect.telemetry.redaction import redactor
 from tests.unit.worker.fakes import Clock
 
 R0 = TopicPartition("retry-5s", 0)
@@ -173,6 +175,29 @@ def test_a_record_goes_from_tier_to_tier_and_is_then_given_up(at: Setting, attem
         assert (to, partition, letter.key, letter.value, own) == (topic, 1, b"k", b"v", [("h", b"1")])
         assert (place.topic, place.partition, place.attempt) == ("t", 3, attempt + 1)
         assert place.due == (1000 + (5 if topic == "retry-5s" else 60)) * 1000
+
+
+@pytest.mark.promise("P8")
+def test_secrets_that_an_error_quotes_are_not_written(at: Setting) -> None:
+    redactor.remember(["hunter-of-tests"])
+    one = at.admit(batch(PLAIN))
+    try:
+        raise DataError("no answer of https://me:hunter-of-tests@host/")
+    except DataError as error:
+        failure = Failure(Stage.TRANSFORMATION, "Op", error, one[0], one, "Op")
+    at.topics.park(failure)
+    writes: Any = at
+    DeadLetterQueue(
+        DeadLetterSettings("dead", 1, 1, context=True),
+        "sink",
+        0,
+        writes,
+        at.counts,
+        lambda _: pytest.fail("it has bytes"),
+    ).write(failure)
+    said = [str(value) for _, letter, _ in at.written for _, value in letter.headers]
+    assert sum("no answer of https://me:" in each for each in said) == 3
+    assert not any("hunter-of-tests" in each for each in said)
 
 
 def test_what_nobody_parked_is_named(at: Setting) -> None:
