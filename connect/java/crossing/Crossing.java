@@ -860,11 +860,11 @@ public final class Crossing {
             }
             switch (schema.type()) {
                 case INT8:
-                    return Byte.valueOf((byte) number);
+                    return Byte.valueOf((byte) fitting(schema, number, (byte) number));
                 case INT16:
-                    return Short.valueOf((short) number);
+                    return Short.valueOf((short) fitting(schema, number, (short) number));
                 case INT32:
-                    return Integer.valueOf((int) number);
+                    return Integer.valueOf((int) fitting(schema, number, (int) number));
                 case FLOAT32:
                     return Float.valueOf((float) number);
                 case FLOAT64:
@@ -872,6 +872,13 @@ public final class Crossing {
                 default:
                     return Long.valueOf(number);
             }
+        }
+
+        static long fitting(Schema schema, long number, long narrow) {
+            if (number != narrow) {
+                throw new DataException(number + " does not fit into " + schema.type() + ".");
+            }
+            return number;
         }
     }
 

@@ -27,7 +27,7 @@ from connect.data.arrow import arrow_type
 from connect.data.column import Column, Constant, NoArrowForm, Plain
 from connect.data.field_column import FieldColumn
 from connect.data.headers import NO_HEADERS, Header, Headers
-from connect.data.schema import Schema, Type
+from connect.data.schema import INT_BITS, Schema, Type
 from connect.data.struct_columns import StructColumns
 from connect.data.values import GroupedValues, Values
 from connect.java.crossing.packed import pack, unpack
@@ -111,7 +111,7 @@ class Writer:
     def field(self, column: FieldColumn) -> None:
         """The values of a field: typed where they have an Arrow form, packed otherwise."""
         array = None
-        if arrow_type(column.schema) is not None:
+        if arrow_type(column.schema) is not None and (column.is_arrow or _fits(column)):
             try:
                 array = column.array
             except NoArrowForm:  # a value that Arrow has no room for, or that does not fit
@@ -211,6 +211,11 @@ def _parted(rows: Sequence[int], group: Values) -> list[tuple[Sequence[int], Val
     nulls = [row for row, item in enumerate(items) if item is None]
     parts = [(present, False), (nulls, True)]
     return [([rows[row] for row in chosen], group.take(chosen), empty) for chosen, empty in parts]
+
+
+def _fits(column: FieldColumn) -> bool:
+    """Whether the values are what their schema says: Arrow would cut 1.5 to 1 for an INT64, and Java refuses it."""
+    return column.schema.type not in INT_BITS or float not in map(type, column.items)
 
 
 def _of_field(structs: Sequence[Mapping[str, Any]], name: str) -> list[Any]:

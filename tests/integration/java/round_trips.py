@@ -160,18 +160,29 @@ def _insert(chance: random.Random) -> None:
 
 
 def _refuse(chance: random.Random) -> None:
-    """A whole number that no long of Java's has."""
+    """A number that Java's type has not: a whole one of no long, or one that does not fit its schema."""
     number = chance.choice([1 << 63, (1 << 64) - 1, 1 << 64, -(1 << 63) - 1])
+    schema: Schema | None = None
+    value: Any = {"a": [number]}
+    why = f"{number} has more than 64 bits."
+    if chance.random() < 0.5:
+        kind = chance.choice([Type.INT8, Type.INT16, Type.INT32])
+        half = 1 << _BITS[kind] - 1
+        number, schema = chance.choice([half, -half - 1, 1 << 40]), Schema.struct({"a": Schema(kind)})
+        value, why = {"a": number}, f"{number} does not fit into {kind.name}."
+    elif chance.random() < 0.3:
+        schema, value, why = Schema.struct({"a": Schema(Type.INT64)}), {"a": 1.5}, "class java.lang.Double"
     made = stand_in("transformation", "org.apache.kafka.connect.transforms.InsertField$Value", None)()
     made.configure(made.settings.parse({"static.field": "added", "static.value": "it"}))
+    record = SinkRecord(topic="t", partition=0, offset=0, value=value, value_schema=schema)
     try:
-        made.apply_batch(SinkBatch.of([SinkRecord(topic="t", partition=0, offset=0, value={"a": [number]})]))
+        made.apply_batch(SinkBatch.of([record]))
     except DataError as error:
         said = str(error)
     else:
         said = "it has crossed"
     made.close()
-    assert f"{number} has more than 64 bits." in said, said
+    assert why in said, said
 
 
 def _convert(chance: random.Random) -> None:
