@@ -72,6 +72,8 @@ class Writer:
     def _message(self, row: dict[str, Any]) -> bytes:
         try:
             return self._class(**row).SerializeToString()
+        except UnicodeEncodeError:
+            return self._message(_without_surrogates(row))
         except (TypeError, ValueError, EncodeError) as error:
             raise DataError(self._which(row, error)) from None
 
@@ -159,6 +161,15 @@ class _Structs:
             return made
 
         return step
+
+
+def _without_surrogates(value: Any) -> Any:
+    """The arguments with a question mark for half a surrogate pair, which has no UTF-8, as Java writes it."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, dict):
+        return {_without_surrogates(key): _without_surrogates(item) for key, item in value.items()}
+    return [_without_surrogates(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _left_out(column: list[Any]) -> dict[str, list[Any]]:

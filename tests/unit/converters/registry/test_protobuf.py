@@ -245,6 +245,16 @@ def test_without_the_extra_its_error_says_what_to_install(missing: str) -> None:
     assert "pip install 'connect-runtime[protobuf]'" in ended.stderr.splitlines()[-1]
 
 
+def test_half_a_surrogate_pair_is_a_question_mark(registry: MemoryRegistry) -> None:
+    inner = Schema.struct({"t": schema.STRING}, name="shop.Inner")
+    fields = {"t": schema.STRING, "list": Schema.array(schema.STRING), "map": Schema.map(schema.STRING, inner)}
+    own = Schema.struct(fields, name="shop.M")
+    made = converter(registry)
+    value = {"t": "a\ud83d", "list": ["\udc00", "b"], "map": {"\ud800": {"t": "\ud800"}}}
+    data = made.from_connect_data("orders", own, value)
+    assert made.to_connect_data("orders", data).value == {"t": "a?", "list": ["?", "b"], "map": {"?": {"t": "?"}}}
+
+
 @pytest.mark.parametrize("digits", [1, 28, 29, 33, 34, 38, 60])
 def test_a_decimal_keeps_all_of_its_digits(registry: MemoryRegistry, digits: int) -> None:
     own = Schema.struct({"d": logical.decimal(4)}, name="shop.M")
