@@ -5,6 +5,7 @@ import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Base64;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.Date;
@@ -16,6 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 
@@ -27,6 +29,7 @@ import org.apache.kafka.connect.connector.ConnectRecord;
 import org.apache.kafka.connect.data.Field;
 import org.apache.kafka.connect.data.Schema;
 import org.apache.kafka.connect.data.SchemaAndValue;
+import org.apache.kafka.connect.data.SchemaBuilder;
 import org.apache.kafka.connect.data.Struct;
 import org.apache.kafka.connect.errors.DataException;
 import org.apache.kafka.connect.header.ConnectHeaders;
@@ -258,7 +261,7 @@ public final class Crossing {
         }
     }
 
-    // Schemas, as JsonConverter writes them.
+    // Schemas: crossing/schemas.py.
 
     static final class Schemas {
         static final int MOST = 10000;
@@ -277,7 +280,13 @@ public final class Crossing {
                 return known;
             }
             try {
-                String made = MAPPER.writeValueAsString(JSON.asJsonSchema(schema));
+                boolean some = hasDefaults(schema);
+                JsonNode node = JSON.asJsonSchema(some ? rebuilt(schema, null) : schema);
+                if (some) {
+                    node = node.deepCopy(); // the converter keeps its own for other schemas
+                    writeDefaults(schema, node);
+                }
+                String made = MAPPER.writeValueAsString(node);
                 keep(TEXTS, schema, made);
                 return made;
             } catch (com.fasterxml.jackson.core.JsonProcessingException error) {
@@ -291,12 +300,121 @@ public final class Crossing {
                 return known;
             }
             try {
-                Schema made = JSON.asConnectSchema(MAPPER.readTree(text));
+                JsonNode node = MAPPER.readTree(text);
+                JsonNode bare = node.deepCopy();
+                boolean some = removeDefaults(bare);
+                Schema made = JSON.asConnectSchema(bare);
+                made = some ? rebuilt(made, node) : made;
                 keep(BY_TEXT, text, made);
                 return made;
             } catch (com.fasterxml.jackson.core.JsonProcessingException error) {
                 throw new DataException(error);
             }
+        }
+
+        static boolean hasDefaults(Schema schema) {
+            boolean some = schema.defaultValue() != null;
+            switch (schema.type()) {
+                case ARRAY:
+                    return some || hasDefaults(schema.valueSchema());
+                case MAP:
+                    return some || hasDefaults(schema.keySchema()) || hasDefaults(schema.valueSchema());
+                case STRUCT:
+                    for (Object each : schema.fields()) {
+                        some |= hasDefaults(((Field) each).schema());
+                    }
+                    return some;
+                default:
+                    return some;
+            }
+        }
+
+        /** Puts the defaults of a schema into its JSON. */
+        static void writeDefaults(Schema schema, JsonNode node) {
+            if (schema.defaultValue() != null) {
+                Out out = new Out();
+                out.buffer.order(ByteOrder.BIG_ENDIAN);
+                out.pack(schema, schema.defaultValue());
+                byte[] packed = Arrays.copyOf(out.buffer.array(), out.buffer.position());
+                ((ObjectNode) node).put("default", Base64.getEncoder().encodeToString(packed));
+            }
+            switch (schema.type()) {
+                case ARRAY:
+                    writeDefaults(schema.valueSchema(), node.get("items"));
+                    break;
+                case MAP:
+                    writeDefaults(schema.keySchema(), node.get("keys"));
+                    writeDefaults(schema.valueSchema(), node.get("values"));
+                    break;
+                case STRUCT:
+                    for (Object each : schema.fields()) {
+                        Field field = (Field) each;
+                        writeDefaults(field.schema(), node.get("fields").get(field.index()));
+                    }
+                    break;
+                default:
+                    break;
+            }
+        }
+
+        /** Takes the defaults from the JSON of a schema; returns whether there were any. */
+        static boolean removeDefaults(JsonNode node) {
+            boolean some = ((ObjectNode) node).remove("default") != null;
+            String[] inner = {"items", "keys", "values"};
+            for (int each = 0; each < inner.length; each++) {
+                some |= node.has(inner[each]) && removeDefaults(node.get(inner[each]));
+            }
+            for (int each = 0; node.has("fields") && each < node.get("fields").size(); each++) {
+                some |= removeDefaults(node.get("fields").get(each));
+            }
+            return some;
+        }
+
+        /** The schema with the defaults in its JSON; without any if that is null. */
+        static Schema rebuilt(Schema schema, JsonNode node) {
+            SchemaBuilder builder;
+            switch (schema.type()) {
+                case ARRAY:
+                    builder = SchemaBuilder.array(
+                        rebuilt(schema.valueSchema(), node == null ? null : node.get("items")));
+                    break;
+                case MAP:
+                    builder = SchemaBuilder.map(
+                        rebuilt(schema.keySchema(), node == null ? null : node.get("keys")),
+                        rebuilt(schema.valueSchema(), node == null ? null : node.get("values")));
+                    break;
+                case STRUCT:
+                    builder = SchemaBuilder.struct();
+                    for (Object each : schema.fields()) {
+                        Field field = (Field) each;
+                        JsonNode own = node == null ? null : node.get("fields").get(field.index());
+                        builder.field(field.name(), rebuilt(field.schema(), own));
+                    }
+                    break;
+                default:
+                    builder = new SchemaBuilder(schema.type());
+                    break;
+            }
+            if (schema.isOptional()) {
+                builder.optional();
+            }
+            if (schema.name() != null) {
+                builder.name(schema.name());
+            }
+            if (schema.version() != null) {
+                builder.version(schema.version());
+            }
+            if (schema.doc() != null) {
+                builder.doc(schema.doc());
+            }
+            if (schema.parameters() != null) {
+                builder.parameters(schema.parameters());
+            }
+            if (node != null && node.has("default")) {
+                byte[] packed = Base64.getDecoder().decode(node.get("default").asText());
+                builder.defaultValue(new Unpacker(packed).value(builder)); // a struct has the builder as its schema
+            }
+            return builder.build();
         }
 
         static void keep(Map map, Object key, Object value) {
@@ -1073,7 +1191,8 @@ public final class Crossing {
         static boolean someMutable(ConnectRecord[] records, boolean keys, int rows) {
             for (int row = 0; row < rows; row++) {
                 Object value = keys ? records[row].key() : records[row].value();
-                if (!(value == null || value instanceof String || value instanceof Number || value instanceof Boolean)) {
+                boolean fixed = value instanceof String || value instanceof Number || value instanceof Boolean;
+                if (value != null && !fixed) {
                     return true;
                 }
             }

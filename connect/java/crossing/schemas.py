@@ -1,19 +1,22 @@
-"""Schemas as text, as both ends of a crossing know them: in the form of JsonConverter."""
+"""Schemas as text, as both ends of a crossing know them: in the form of JsonConverter, but for defaults.
+
+A default is text, too: the base64 of its value in MessagePack (`packed`). JSON has no NaN, and Java's JsonConverter
+neither writes nor reads the default of a struct.
+"""
 
 from __future__ import annotations
 
+import base64
 import json
 from functools import lru_cache
 from typing import Any, Final
 
 from connect.converters import json_schema
-from connect.converters.json_decode import Decoder
-from connect.converters.json_encode import Preparer, lines
+from connect.converters.json_encode import lines
 from connect.data.schema import Schema
+from connect.java.crossing.packed import pack, unpack
 
 _MOST: Final = 10_000
-_decoder: Final = Decoder(replace_null=False)
-_preparer: Final = Preparer(decimal_numeric=False, replace_null=False)
 
 
 @lru_cache(_MOST)
@@ -30,9 +33,9 @@ def schema_of(text: bytes) -> Schema:
     return schema
 
 
-def _written(schema: Schema, default: Any) -> Any:
-    return _preparer.column(schema, [default])[0]
+def _written(schema: Schema, default: Any) -> str:
+    return base64.b64encode(pack(default)).decode()
 
 
-def _value(schema: Schema, node: Any) -> Any:
-    return _decoder.column(schema, [node], in_struct=True)[0]
+def _value(schema: Schema, node: str) -> Any:
+    return unpack(base64.b64decode(node))

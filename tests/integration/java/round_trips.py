@@ -1,14 +1,16 @@
 """Batches of drawn schemas and values cross into a JVM and back: `python -m tests.integration.java.round_trips`.
 
-Six ways, for each seed: Java's own JsonConverter in our chain writes the bytes that ours writes, and reads them as
+Seven ways, for each seed: Java's own JsonConverter in our chain writes the bytes that ours writes, and reads them as
 ours does; so does its converter of headers; Java's InsertField returns each record as it was, with one field more; a
-number that is too large is refused; and headers with long names are read. Prints what differs, and exits with 1.
+number that is too large is refused; headers with long names are read; and defaults of every type come back. Prints what
+differs, and exits with 1.
 """
 
 from __future__ import annotations
 
 import argparse
 import datetime as dt
+import math
 import random
 import struct
 import sys
@@ -22,7 +24,7 @@ from connect.data.batch import SinkBatch, SourceBatch
 from connect.data.column import column
 from connect.data.headers import Header, Headers
 from connect.data.record import SinkRecord, SourceRecord
-from connect.data.schema import FLOAT64, INT32, STRING, Schema, Type
+from connect.data.schema import FLOAT64, INT32, OPTIONAL_STRING, STRING, Schema, Type
 from connect.errors import DataError
 from connect.java.plugins import stand_in
 
@@ -232,6 +234,36 @@ def _headers(chance: random.Random) -> None:
     java.close()
 
 
+def _defaults(chance: random.Random) -> None:
+    """Defaults of every type come back, and Java sees those of structs, which its JsonConverter cannot read."""
+    inner = Schema.struct({"x": INT32, "y": OPTIONAL_STRING, "z": drawn_schema(chance, 2)}, name="x.Inner")
+    one = {"x": 5, "y": None, "z": drawn_value(chance, inner.fields[2].schema)}
+    drawn = drawn_schema(chance, 1).replace(optional=False)
+    fields = {
+        "double": FLOAT64.replace(default=chance.choice([math.nan, math.inf, -0.0])),
+        "struct": inner.replace(default=one),
+        "around": Schema.struct({"inner": inner.replace(default=one)}, parameters={"default": "no default"}),
+        "list": Schema.array(inner).replace(default=[one, one]),
+        "map": Schema.map(INT32, inner).replace(default={-1: one}),
+        "drawn": drawn.replace(default=drawn_value(chance, drawn)),
+    }
+    before = Schema.struct(fields)
+    value = {"double": 1.0, "struct": one, "around": {"inner": None}, "list": [], "map": {}, "drawn": None}
+    made = stand_in("transformation", "org.apache.kafka.connect.transforms.InsertHeader", None)()
+    made.configure(made.settings.parse({"header": "h", "value.literal": "it"}))
+    moved = stand_in("transformation", "org.apache.kafka.connect.transforms.HoistField$Value", None)()
+    moved.configure(moved.settings.parse({"field": "hoisted"}))
+    batch = SinkBatch.of([SinkRecord(topic="t", partition=0, offset=0, value=value, value_schema=before)])
+    (after,) = moved.apply_batch(made.apply_batch(batch)).records()
+    _same(value, after.value["hoisted"], value)
+    schema = after.value_schema.field("hoisted").schema
+    for field in before.fields:
+        _same(field.schema.default, schema.field(field.name).schema.default, field)
+        _same(field.schema.replace(default=None), schema.field(field.name).schema.replace(default=None), field)
+    made.close()
+    moved.close()
+
+
 def _long_names(chance: random.Random) -> None:
     """Headers with names that fill a block to its last byte: each seed has another length."""
     java = stand_in("header_converter", "org.apache.kafka.connect.storage.SimpleHeaderConverter", None)()
@@ -255,7 +287,7 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=1, help="the first of them")
     asked = parser.parse_args()
     for seed in range(asked.first, asked.first + asked.seeds):
-        for way in (_insert, _refuse, _convert, _headers, _long_names):
+        for way in (_insert, _refuse, _convert, _headers, _defaults, _long_names):
             try:
                 way(random.Random(seed))
             except Exception as error:
