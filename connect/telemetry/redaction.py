@@ -138,12 +138,14 @@ def _masked(text: str, spans: list[Span]) -> str:
 
 
 def _spellings(secret: str) -> Iterator[str]:
-    yield secret
-    yield json.dumps(secret)[1:-1]
-    yield json.dumps(secret, ensure_ascii=False)[1:-1]
-    yield repr(secret)[1:-1]
-    yield quote(secret, safe="")
-    yield quote_plus(secret)
+    # A file that holds nothing but a secret mostly ends with a line end, which the settings that take it cut off.
+    for text in {secret, secret.strip()}:
+        yield text
+        yield json.dumps(text)[1:-1]
+        yield json.dumps(text, ensure_ascii=False)[1:-1]
+        yield repr(text)[1:-1]
+        yield quote(text, safe="")
+        yield quote_plus(text)
     if len(lines := secret.splitlines()) > 1:  # a key in PEM form is logged line by line
         yield from (line.strip() for line in lines)
 

@@ -54,6 +54,13 @@ def test_a_key_of_several_lines_is_hidden_line_by_line(redactor: Redactor) -> No
     assert redactor.redact("line 2 is MIIabcdef here") == f"line 2 is {MASK} here"
 
 
+def test_a_secret_of_a_file_is_hidden_without_the_line_end_of_the_file(redactor: Redactor) -> None:
+    redactor.remember(["hunter2\n", '\tpa"ss\r\n', "abc\n"])
+    assert redactor.redact("user 'hunter2' abc") == f"user '{MASK}' abc"
+    assert redactor.redact('{"user": "hunter2\\n"}') == f'{{"user": "{MASK}"}}'
+    assert redactor.redact("p=pa%22ss&q=1") == f"p={MASK}&q=1"
+
+
 def test_what_is_too_short_does_not_tear_holes(redactor: Redactor) -> None:
     redactor.remember(["a", "", "abc"])
     assert redactor.redact("abc is a text") == "abc is a text"
