@@ -11,6 +11,7 @@ from connect.telemetry.levels import levels
 from rest import bodies
 from rest.api import Answer, ApiDep, describe, json_answer
 from rest.errors import ApiError
+from rest.forwarding import in_thread
 from rest.models.worker import Level, Logger
 
 log = logging.getLogger("connect.rest")
@@ -58,7 +59,8 @@ async def set_level(
     if not cluster and (scope or "worker").lower() != "worker":
         log.warning("scope=%s is neither worker nor cluster; taken for worker.", scope)
     try:
-        changed = api.herder.set_logger_level(logger, level, cluster=cluster)
+        # To all workers it goes through Kafka: while no broker answers that may take a minute.
+        changed = await in_thread(lambda: api.herder.set_logger_level(logger, level, cluster=cluster))
     except ValueError as error:
         raise ApiError(404, str(error)) from None
     return Response(status_code=204) if cluster else json_answer(changed)

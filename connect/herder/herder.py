@@ -175,4 +175,7 @@ class Herder(Protocol):
     # Loggers (KIP-495, KIP-976).
 
     def set_logger_level(self, namespace: str, level: str, *, cluster: bool = False) -> list[str]:
-        """Set the level of a logger and those below it, here or on all workers. Returns the loggers changed here."""
+        """Set the level of a logger and those below it, here or on all workers. Returns the loggers changed here.
+
+        For all workers it waits for the brokers, so call it on a thread. ValueError: there is no such level.
+        """

@@ -48,7 +48,7 @@ from connect.storage import MemoryStatusStore, OffsetStore
 from connect.storage.config_history import ConfigVersion
 from connect.storage.config_log import ConfigLog, MemoryConfigLog
 from connect.storage.config_state import RestartRequest
-from connect.telemetry.levels import levels
+from connect.telemetry.levels import levels, number_of
 from connect.worker.trials import TrialResult
 
 _AT_ONCE: Final = 32
@@ -284,6 +284,7 @@ class WorkerHerder:
 
     def set_logger_level(self, namespace: str, level: str, *, cluster: bool = False) -> list[str]:
         if cluster:
+            number_of(level)  # nobody would say so later
             self._pool.log.put_logger_level(namespace, level)
             return []
         return levels.set(namespace, level)

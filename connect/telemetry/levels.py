@@ -23,6 +23,14 @@ LEVELS: Final = {
 }
 
 
+def number_of(level: str) -> int:
+    """The number that the standard library has for a level. Raises ValueError: there is no such level."""
+    number = LEVELS.get(level.upper())
+    if number is None:
+        raise ValueError(f"invalid log level '{level}'.")
+    return number
+
+
 class LoggerLevel(NamedTuple):
     """The level of a logger, its own or its parent's, and when it was changed: milliseconds since the epoch."""
 
@@ -57,9 +65,7 @@ class Levels:
         Raises:
             ValueError: there is no such level.
         """
-        number = LEVELS.get(level.upper())
-        if number is None:
-            raise ValueError(f"invalid log level '{level}'.")
+        number = number_of(level)
         with self._lock:
             known = list(logging.root.manager.loggerDict)
             below = known if name == ROOT else [other for other in known if other.startswith(f"{name}.")]

@@ -1,5 +1,8 @@
 """What is answered, where comparing with Java's worker cannot show it."""
 
+import asyncio
+import threading
+
 import pytest
 
 from connect.herder.model import Health, OffsetEntry, TargetState
@@ -146,6 +149,27 @@ def test_an_unknown_level_is_not_found(client) -> None:
     assert client.put("/admin/loggers/x", json={"level": "LOUD"}).status_code == 404
     assert client.put("/admin/loggers/x", json={"level": "INFO"}).json() == ["x"]
     assert client.put("/admin/loggers/x?scope=cluster", json={"level": "INFO"}).status_code == 204
+
+
+def test_a_level_for_all_workers_keeps_no_other_request_waiting(client, herder, monkeypatch) -> None:
+    begun, let_go = threading.Event(), threading.Event()
+
+    def hangs(namespace: str, level: str, *, cluster: bool = False) -> list[str]:  # as while no broker answers
+        begun.set()
+        let_go.wait(5)
+        return []
+
+    async def both() -> tuple[int, bool, int]:
+        body = {"json": {"level": "INFO"}}
+        setting = asyncio.ensure_future(client._request("PUT", "/admin/loggers/x?scope=cluster", body))
+        await asyncio.to_thread(begun.wait, 5)
+        health = await client._request("GET", "/health/live", {})
+        still = not setting.done()
+        let_go.set()
+        return health.status_code, still, (await setting).status_code
+
+    monkeypatch.setattr(herder, "set_logger_level", hangs)
+    assert client._runner.run(both()) == (200, True, 204)
 
 
 def test_pages_of_other_origins_may_ask_where_that_is_allowed(serve) -> None:
