@@ -6,9 +6,11 @@ The properties are those of Confluent's avro-random-generator: `options`, `regex
 
 from __future__ import annotations
 
+import math
 import string
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any, Final
 
 from connect import DataError, Schema, SchemaError, Type, logical
@@ -165,13 +167,21 @@ class _Maker:
         if schema.name == logical.DECIMAL_NAME:
             scale = logical.scale_of(schema)
             most = 10 ** int(avro.props.get("precision", 18))
-            low, high = said.range(float, (0, 0))
-            limits = (int(low * 10**scale), int(high * 10**scale)) if high > low else (-most + 1, most)
-            return make.Converted(make.Whole(*limits), lambda unscaled: Decimal(unscaled).scaleb(-scale))
+            # By their digits: arithmetic of Decimal rounds to 28 of them, and a float is mostly no decimal.
+            limits = said.range(_decimal, (Decimal(f"{-most + 1}E{-scale}"), Decimal(f"{most}E{-scale}")))
+            low, high = (math.ceil(Fraction(limit) * 10**scale) for limit in limits)
+            if low >= high:
+                raise Problem(f"{said.path}: no decimal of scale {scale} is in the range.")
+            return make.Converted(make.Whole(low, high), lambda unscaled: Decimal(f"{unscaled}E{-scale}"))
         size = (avro.size, avro.size) if avro.kind == "fixed" else said.length()
         return make.Bytes(*size)
 
     _fixed = _bytes
+
+
+def _decimal(number: float) -> Decimal:
+    """The decimal that is written so."""
+    return Decimal(str(number))
 
 
 def _decoded(schema: Schema, path: str) -> Callable[[Any], Any]:
@@ -233,7 +243,7 @@ class _Said:
             raise Problem(f"{self.path}: the length {given} is none. min is included, max is not.")
         return low, high
 
-    def range(self, number: type[Any], default: tuple[Any, Any]) -> tuple[Any, Any]:
+    def range(self, number: Callable[[Any], Any], default: tuple[Any, Any]) -> tuple[Any, Any]:
         """The lower limit, and the upper one, which is not included."""
         given = self.get("range", dict) or {}
         low, high = self._number(given, "min", number, default[0]), self._number(given, "max", number, default[1])
@@ -260,7 +270,7 @@ class _Said:
             raise Problem(f"{self.path}: the iteration {dict(given)} leads nowhere.")
         return make.Counted(start, step, span, ahead)
 
-    def _number(self, given: Mapping[str, Any], name: str, number: type[Any], default: Any) -> Any:
+    def _number(self, given: Mapping[str, Any], name: str, number: Callable[[Any], Any], default: Any) -> Any:
         value = given.get(name)
         if value is None:
             return default

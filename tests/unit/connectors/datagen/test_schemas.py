@@ -123,6 +123,30 @@ def test_logical_types() -> None:
     assert all(Decimal(1) <= value < Decimal(2) for value in prices)
 
 
+def _decimals(precision: int, scale: int, **properties: Any) -> list[Decimal]:
+    avro = {"type": "bytes", "logicalType": "decimal", "precision": precision, "scale": scale}
+    schema, values = _made(avro, **properties)
+    for value in values:
+        assert logical.decode(schema, logical.encode(schema, value)) == value
+    return values
+
+
+def test_decimals_of_any_precision_have_the_scale_of_their_schema() -> None:
+    assert len(set(_decimals(38, 10))) == 300
+    assert max(map(abs, _decimals(64, 0))) > 10**62
+    assert all(0 <= value < 1 for value in _decimals(40, 40, range={"min": 0}))
+
+
+def test_ranges_of_decimals_are_exact() -> None:
+    assert set(_decimals(10, 2, range={"min": 0.29, "max": 0.31})) == {Decimal("0.29"), Decimal("0.30")}
+    assert set(_decimals(10, 0, range={"min": -1.5, "max": 1.5})) == {Decimal(-1), Decimal(0), Decimal(1)}
+    assert set(_decimals(20, 0, range={"min": 9007199254740993, "max": 9007199254740994})) == {
+        Decimal(9007199254740993)
+    }
+    with pytest.raises(Problem, match=r"no decimal of scale 2 is in the range"):
+        _decimals(10, 2, range={"min": 0.001, "max": 0.002})
+
+
 def test_the_schema_is_that_of_the_avro_converter() -> None:
     schema, _ = _made({"type": "record", "namespace": "a.b", "name": "r", "fields": [{"name": "n", "type": "long"}]})
     assert (schema.type, schema.name, schema.fields[0].schema.type) == (Type.STRUCT, "a.b.r", Type.INT64)
