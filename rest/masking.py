@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from connect.herder.errors import NotFoundError
+from connect.herder.errors import BadRequestError, NotFoundError
 from connect.herder.herder import Herder
 from connect.herder.secret_keys import NOTHING, Declared, declared, named_plugins, together
 from connect.telemetry.redaction import MASK, redactor
@@ -37,6 +37,8 @@ class _Shown(NamedTuple):
 
 
 _REMEMBERED = 10_000
+#: How long until a plug-in that did not answer is asked again.
+_AGAIN_S = 10.0
 
 
 class Masks:
@@ -128,7 +130,7 @@ class Masks:
         return together(zip(plugins, found, strict=True)).shown(config)
 
     async def _of(self, name: str, version: str | None) -> Declared:
-        """Cached: asked once for each plug-in."""
+        """Cached: asked once for each plug-in that answers."""
         asked = self._declared.get((name, version))
         if asked is None:
             if len(self._declared) >= _REMEMBERED:
@@ -139,10 +141,18 @@ class Masks:
     async def _ask(self, name: str, version: str | None) -> Declared:
         try:
             keys = await asyncio.wrap_future(self._herder.plugin_settings(name, version))
+        except (NotFoundError, BadRequestError):
+            return NOTHING  # it is not here: the names of its keys have to tell
         except Exception:
-            # It is not here, or does not load: the names of its keys have to tell.
+            # The same if it does not load; but perhaps its process was only busy, or was killed for another's sake.
+            asyncio.get_running_loop().call_later(_AGAIN_S, self._forget, name, version)
             return NOTHING
         return declared(keys)
+
+    def _forget(self, name: str, version: str | None) -> None:
+        """Ask a plug-in again."""
+        self._declared.pop((name, version), None)
+        self._shown.clear()
 
 
 def _wrong(key: str, written: str, stored: str | None, now: str) -> str | None:

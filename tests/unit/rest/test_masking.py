@@ -1,9 +1,13 @@
 """Secrets are not shown, and what is read may be written back."""
 
+import asyncio
 from collections.abc import Mapping
+from concurrent.futures import Future
+from typing import Any
 
 import pytest
 
+from connect.herder.errors import HerderError
 from connect.herder.secret_keys import Declared
 
 MASK = "[hidden]"
@@ -62,6 +66,26 @@ def test_a_plug_in_is_asked_once_for_what_it_declares(client, herder) -> None:
     for _ in range(3):
         client.get("/connectors/orders/config")
     assert herder.asked == [("settings", "Known")]
+
+
+@pytest.mark.promise("P8")
+def test_a_plug_in_that_did_not_answer_is_asked_again(client, herder, monkeypatch: pytest.MonkeyPatch) -> None:
+    # It shares a process with a connector that hung, for example, and was killed with it.
+    monkeypatch.setattr("rest.masking._AGAIN_S", 0.02)
+    herder.settings["Known"].append(("serial", "PASSWORD"))
+    herder.configs["orders"] |= {"serial": "77777"}
+    answers = herder.plugin_settings
+
+    def killed(name: str, version: str | None = None) -> Future[Any]:
+        herder.plugin_settings = answers
+        failed: Future[Any] = Future()
+        failed.set_exception(HerderError("The connector's process was killed."))
+        return failed
+
+    herder.plugin_settings = killed
+    client.get("/connectors/orders/config")
+    client._runner.run(asyncio.sleep(0.1))
+    assert client.get("/connectors/orders/config").json() == {**SHOWN, "serial": MASK}
 
 
 def test_what_is_read_may_be_written_back(client, herder) -> None:
