@@ -111,7 +111,9 @@ class ConfigFollower:
         if plan.connector and self._pool.owns(name):
             self._assigned.restarts.cancel(name, None)
             self._states.put(name, State.RESTARTING)
-            self._assigned.run_connector(name)
+            # One that fails again keeps none of its tasks from their restart.
+            run = partial(self._assigned.run_connector, name)
+            self._assigned.queue.or_fail(name, f"restarting connector {name}", run)
         for number in plan.tasks:
             if self._pool.owns(name, number):
                 self._assigned.restarts.cancel(name, number)
