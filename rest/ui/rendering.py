@@ -52,8 +52,14 @@ def duration(milliseconds: float | None) -> str:
 
 
 def iso(milliseconds: float) -> str:
-    """A time since the epoch, to the second, in UTC."""
-    return dt.datetime.fromtimestamp(milliseconds / 1000, dt.UTC).strftime("%Y-%m-%d %H:%M:%SZ")
+    """A time since the epoch, to the second, in UTC; as it is where no calendar has it.
+
+    A record may have any number as its timestamp: microseconds, say.
+    """
+    try:
+        return dt.datetime.fromtimestamp(milliseconds / 1000, dt.UTC).strftime("%Y-%m-%d %H:%M:%SZ")
+    except (OverflowError, ValueError, OSError):
+        return f"{milliseconds} ms"
 
 
 def plain_json(value: Any) -> str:

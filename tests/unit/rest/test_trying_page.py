@@ -56,6 +56,13 @@ def outcome() -> TrialResult:
     return TrialResult([SeenOutcome("failed", before, steps)], ["The topic has no more."])
 
 
+@pytest.mark.parametrize("timestamp", [1_700_000_000_000_000, -62_135_596_800_001, 2**63 - 1])
+def test_a_timestamp_that_no_calendar_has_is_shown_as_it_is(client, herder, timestamp: int) -> None:
+    record = SeenRecord("lines", 0, timestamp, None, {"text": "a"}, [], offset=7)
+    herder.trial = TrialResult([SeenOutcome("kept", record, [])])
+    assert f"{timestamp} ms" in pressed(client)
+
+
 def test_the_form_is_tried_at_once_and_every_step_shown(client, herder, outcome: TrialResult) -> None:
     herder.trial = outcome
     page = pressed(client)
