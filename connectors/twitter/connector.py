@@ -124,7 +124,12 @@ class TwitterSourceConnector(SourceConnector):
         if self._options.mode == keys.SEARCH:
             return [rule.value for rule in self._rules]
         users = [*self._options.users, *self._options.filter_user_ids]
-        return list(dict.fromkeys(user.removeprefix("@") for user in users if user))
+        return list(dict.fromkeys(_bare(user) for user in users if user))
+
+
+def _bare(user: str) -> str:
+    """A user without @, but for a name of digits, which would be an id without it."""
+    return user if user[1:].isdigit() else user.removeprefix("@")
 
 
 def _known(partition: Mapping[str, Any]) -> bool:

@@ -194,7 +194,8 @@ class TwitterOptions(
         importance="HIGH",
         group=_WHAT,
         validator=_users,
-        doc="With twitter.mode=timelines: names of the users, with or without @, or their ids.",
+        doc="With twitter.mode=timelines: names of the users, with or without @, or their ids. A name of digits alone "
+        "needs the @.",
     )
     timeline_exclude = settings.List(
         "twitter.timeline.exclude",

@@ -81,7 +81,7 @@ class Polled:
         self._put_off = ""
         self._held: tuple[Reading, Given] | None = None  # read, and too much for one batch
         self._readings: list[Reading] | None = None
-        self._names = [name.removeprefix("@") for name in work]
+        self._users_of_work = work
         if self._search:
             self._readings = self._made([(query, offsets.of_query(query)) for query in work])
 
@@ -181,8 +181,8 @@ class Polled:
 
     def _users(self) -> list[str]:
         """Ids of the users, in the order of the configuration, each once. Unknown ones are logged."""
-        numbers = [name for name in self._names if name.isdigit()]
-        names = [name for name in self._names if not name.isdigit()]
+        numbers = [user for user in self._users_of_work if user.isdigit()]
+        names = [user.removeprefix("@") for user in self._users_of_work if not user.isdigit()]
         found: dict[str, str] = {}
         for first in range(0, len(names), _MOST_NAMES):
             answer = self._api.users(names[first : first + _MOST_NAMES])
@@ -193,7 +193,7 @@ class Polled:
         missing = [name for name in names if name.lower() not in found]
         if missing:
             told = f"X knows no user {', '.join(missing[:20])}. Correct twitter.users; names change, ids do not."
-            if len(missing) == len(self._names):
+            if len(missing) == len(self._users_of_work):
                 raise ConnectError(told)
             log.warning("%s The others are read.", told)
         ids = [found[name.lower()] for name in names if name.lower() in found]
