@@ -228,4 +228,6 @@ def _set_pauses(client: Any, settings: BucketOptions) -> None:
 
     client.meta.events.unregister("needs-retry.s3", unique_id="retry-config-s3")
     handler: Any = standard.register_retry_handler(client, settings.retries + 1)
-    handler._retry_policy._retry_backoff = _Pauses(settings)
+    policy: Any = getattr(handler, "_retry_policy", None)
+    if hasattr(policy, "_retry_backoff"):  # a botocore of a later day may have its own ways
+        policy._retry_backoff = _Pauses(settings)
