@@ -455,6 +455,11 @@ class S3SourceOptions(
         tolerates = (self.config.raw.get("errors.tolerance") or "").lower() == "all"
         return self.on_error or (LOG if tolerates else FAIL)
 
+    @property
+    def stays_in_bucket(self) -> bool:
+        """Whether objects that are moved stay in the bucket that is read."""
+        return self.done_bucket in ("", self.bucket)
+
     def reading(self) -> ReadOptions:
         """How objects are read."""
         chosen = self.format
@@ -490,8 +495,10 @@ class S3SourceOptions(
             raise ConfigError("topic", "is missing: mode=GENERIC needs it, topic.regex.list or {{topic}} in names.")
         if "," in self.topic:
             raise ConfigError("topic", f'"{self.topic}" names several topics. Write one, or use topic.regex.list.')
-        if self.action == MOVE and not (self.done_prefix or self.done_bucket):
-            raise ConfigError("done.prefix", "is missing: done.action=move needs it or done.bucket.")
+        if self.action == MOVE and not self.done_prefix and self.stays_in_bucket:
+            raise ConfigError("done.prefix", "is missing: done.action=move needs it or another done.bucket.")
+        if self.action == MOVE and self.stays_in_bucket and self.prefix.startswith(self.done_prefix):
+            raise ConfigError("done.prefix", "is how aws.s3.prefix begins: all objects would count as moved already.")
         if self.distribution != OBJECT_HASH and "partition" not in variables:
             raise ConfigError("distribution.type", "needs names with a partition: {{partition}} in file.name.template.")
         if self.order == BY_PARTITION and not {"partition", "start_offset"} <= variables:

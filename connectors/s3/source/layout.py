@@ -45,8 +45,7 @@ class Layout:
     def __init__(self, options: S3SourceOptions) -> None:
         self._topic = options.topic
         self._by_regex = [_topic_regex(each) for each in options.topic_regex_list]
-        moves = options.action == MOVE and not options.done_bucket
-        self._moved = options.done_prefix if moves else ""
+        self._moved = options.done_prefix if options.action == MOVE and options.stays_in_bucket else ""
         self._restores = options.mode == RESTORE_BACKUP
         self.prefix = options.prefix
         self._names: re.Pattern[str] | None = None

@@ -63,15 +63,17 @@ def test_what_a_task_left_undone_when_it_died_is_done_by_the_next(s3_bucket: S3B
         assert numbers(run) == [99]
 
 
-def test_moved_with_what_they_are(s3_bucket: S3Bucket) -> None:
+@pytest.mark.parametrize("bucket", ["", "its own"])
+def test_moved_with_what_they_are(s3_bucket: S3Bucket, bucket: str) -> None:
     s3_bucket.put("in/a", lines([1]), ContentType="application/x-ndjson", Metadata={"of": "tests"})
     s3_bucket.put("in/b", lines([2]))
-    config = {"done__action": "move", "done__prefix": "done/"}
+    config = {"done__action": "move", "done__prefix": "done/", "done__bucket": bucket and s3_bucket.name}
     with source_run(s3_bucket, **config) as run:
         run.poll_until(2)
         while s3_bucket.keys() != ["done/in/a", "done/in/b"]:
             run.poll()
-        run.poll()
+        for _ in range(5):
+            run.poll()
         assert numbers(run) == [1, 2]
     moved = s3_bucket.client.head_object(Bucket=s3_bucket.name, Key="done/in/a")
     assert (moved["ContentType"], moved["Metadata"]) == ("application/x-ndjson", {"of": "tests"})

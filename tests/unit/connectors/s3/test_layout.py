@@ -76,6 +76,7 @@ def layout_of(config: dict[str, str]) -> Layout:
         ({"topic.regex.list": "o:.*/orders/.*"}, "in/others/1", None),
         ({"topic": "t", "done.action": "move", "done.prefix": "done/"}, "done/a", None),
         ({"topic": "t", "done.action": "move", "done.prefix": "done/", "done.bucket": "c"}, "done/a", ("t", None, "")),
+        ({"topic": "t", "done.action": "move", "done.prefix": "done/", "done.bucket": "b"}, "done/a", None),
     ],
 )
 def test_names(config: dict[str, str], name: str, place: Place | None) -> None:
@@ -95,6 +96,8 @@ def test_series_that_nothing_else_can_stand_in_are_known() -> None:
         ({"mode": "GENERIC"}, "topic"),
         ({"topic": "a,b"}, "topic"),
         ({"topic": "a", "done.action": "move"}, "done.prefix"),
+        ({"topic": "a", "done.action": "move", "done.bucket": "b"}, "done.prefix"),
+        ({"topic": "a", "done.action": "move", "aws.s3.prefix": "in/", "done.prefix": "in"}, "done.prefix"),
         ({"topic": "a", "distribution.type": "partition_in_filename"}, "distribution.type"),
         ({"topic": "a", "object.order": "partition"}, "object.order"),
         ({"topic": "a", "file.name.template": "{{offset}}"}, "file.name.template"),
