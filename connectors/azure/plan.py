@@ -12,6 +12,8 @@ class AzureBlobSinkPlan(SinkPlan, AzureBlobSinkOptions):
     """The plan, with the store's keys."""
 
     reach = ("azblob.", "az.")
+    # A path with them is shortened on its way: without a signature to something else, which may be above topics.dir.
+    without_dots = True
 
     @property
     def namespace(self) -> str:

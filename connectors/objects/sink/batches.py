@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
@@ -22,6 +23,7 @@ V = TypeVar("V")
 
 #: Stands for the schema of records without a value, of which only keys and headers are written.
 TOMBSTONE: Final = "tombstone"
+_DOTS: Final = re.compile(r"(?:^|/)\.\.?(?:/|$)")
 _HEADERS: Final = Schema.struct(
     {"headers": Schema.array(Schema.struct({"key": schema.STRING, "value": schema.OPTIONAL_STRING}))}
 )
@@ -196,6 +198,8 @@ class Prepared:
         self._times = times
         self._encoded = encoded
         self._patterns = _patterns(options, batch, times, nulls)
+        if options.without_dots:
+            _check_dots(self._patterns)
         self._schemas = batches.schemas([each.schemas for each in encoded], nulls)
         self._sizes = _sizes(batch) if options.rules.file_bytes else None
 
@@ -322,6 +326,17 @@ def _patterns(
     for row, pattern in zip(nulls, options.names.in_folder(batch.take(list(nulls)), options.tombstones), strict=True):
         found[row] = pattern
     return Plain(found)
+
+
+def _check_dots(patterns: Column[str]) -> None:
+    """Raise `BadRows` for those that the store cannot say: see `SinkPlan.without_dots`."""
+    wrong = {pattern for pattern in set(patterns.to_list()) if _DOTS.search(pattern)}
+    if wrong:
+        why = DataError(
+            'its folder or name has "." or ".." between slashes, which this store cannot have. Change the value by a '
+            "transformation, or choose another field."
+        )
+        raise BadRows({row: why for row, pattern in enumerate(patterns) if pattern in wrong})
 
 
 def _sizes(batch: SinkBatch) -> list[int]:

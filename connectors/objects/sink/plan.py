@@ -97,6 +97,8 @@ class SinkPlan(ObjectOptions):
     reach: ClassVar[tuple[str, ...]] = ()
     #: Keys with which a configuration is one for Aiven's sink, beside those that it has for every store.
     of_aivens: ClassVar[tuple[str, ...]] = ()
+    #: Whether the store's addresses cannot say a key with the folder . or .. in it.
+    without_dots: ClassVar[bool] = False
 
     tags: Sequence[tuple[str, str]] | None = None
     tags_must: bool = False

@@ -6,9 +6,9 @@ from typing import Any
 
 from connect import TopicPartition
 from connect.testing import SinkRun
+from connectors.objects.sink.connector import ObjectSinkConnector
 from connectors.objects.store import OTHER, Failure, Store, Upload, check_existing, last_of, told
 from connectors.s3.sink import S3SinkConnector
-from connectors.s3.sink.task import S3SinkTask
 
 
 class InMemory(Store):
@@ -71,17 +71,20 @@ class ObjectRun(SinkRun):
         store: where to.
     """
 
-    def __init__(self, config: Mapping[str, str], **more: Any) -> None:
+    def __init__(
+        self, config: Mapping[str, str], connector: type[ObjectSinkConnector] = S3SinkConnector, **more: Any
+    ) -> None:
         store = self.store = InMemory()
 
-        class Task(S3SinkTask):
+        class Task(connector.task):  # type: ignore[misc, name-defined]
             def store(self, options: Any, config: Mapping[str, str]) -> Store:
                 return store
 
-        class Connector(S3SinkConnector):
+        class Connector(connector):  # type: ignore[misc, valid-type]
             task = Task
 
-        super().__init__(Connector, {"s3.bucket.name": "b", **config}, **more)
+        place = {"s3.bucket.name": "b"} if connector is S3SinkConnector else {"azblob.account.name": "a"}
+        super().__init__(Connector, {**place, **config}, **more)
 
     @property
     def contents(self) -> dict[str, bytes]:

@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from connect import ConnectError, Schema, SinkRecord, TopicPartition, logical, schema
+from connectors.azure import AzureBlobSinkConnector
 from connectors.s3.sink.plan import S3SinkPlan
 from tests.unit.connectors.objects.in_memory import ObjectRun
 
@@ -169,3 +170,23 @@ def test_what_cannot_change_where_files_end_may_change_between_a_crash_and_the_n
     config = {"s3.bucket.name": "b", "flush.size": "100"}
     before, after = (S3SinkPlan.parse(given).fingerprint for given in (config, {**config, **change}))
     assert (before == after) is same
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"partitioner.class": "field", "partition.field.name": "f", "flush.size": "1"},
+        {"partitioner.class": "field", "partition.field.name": "f", "partition.field.format.path": "false"},
+    ],
+)
+def test_a_folder_that_leads_out_of_its_own_is_its_records_fault_in_azure(keys: dict[str, str]) -> None:
+    policy = {"errors.tolerance": "all", "errors.log.enable": "true"}
+    with ObjectRun({**keys, **policy}, AzureBlobSinkConnector) as run:
+        run.put({"f": "a..b/.c"}, {"f": "x/../../../y"}, {"f": "a/./b"}, {"f": "..."})
+        run.await_committed(4)
+        assert [record.offset for record, _ in run.errant] == [1, 2]
+    assert len(run.contents) == 2
+    with ObjectRun({**keys, **policy}) as run:  # S3 takes a key as it is
+        run.put({"f": "x/../../../y"})
+        run.await_committed(1)
+    assert len(run.contents) == 1
