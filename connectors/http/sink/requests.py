@@ -14,6 +14,8 @@ from connectors.http.sink.keys import DELETE, FAIL, KEY, NONE, PLACE, SinkOption
 
 #: How many keys may share a lane: each goes to one.
 _LANES_A_THREAD: Final = 4
+#: As a part of a path they mean the folder itself and the one above, encoded or not.
+_DOTS: Final = (".", "..")
 
 
 @dataclass(slots=True, eq=False)
@@ -49,6 +51,8 @@ class Cutter:
         self._most = options.batch_size if options.batching else 1
         self._most_bytes = options.batch_bytes
         self._places = set(PLACE.findall(options.url))
+        folders = options.url.partition("?")[0].split("/")
+        self._folder_of_key = not {"{key}", "${key}"}.isdisjoint(folders)
         self._lanes = options.in_flight * _LANES_A_THREAD
         self._unordered = count()
 
@@ -133,6 +137,8 @@ class Cutter:
                 key = key.decode(errors="replace")
             if key is None or key == "" or isinstance(key, dict | list | float):
                 return DataError(f"http.url has {{key}}, and the record's key is {_kind(key)}.")
+            if key in _DOTS and self._folder_of_key:
+                return DataError(f"http.url has {{key}}, and the record's key is {key}: that leads to another address.")
             values["key"] = str(key).lower() if isinstance(key, bool) else key
         return PLACE.sub(lambda place: quote(str(values[place[1]]), safe=""), self._options.url)
 

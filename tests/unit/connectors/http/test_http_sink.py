@@ -258,6 +258,19 @@ def test_what_is_no_record_s_fault_fails_the_task_whatever_the_policy(api: RestA
     assert sink.errant == []
 
 
+def test_a_key_of_dots_does_not_lead_to_another_url(api: RestApi) -> None:
+    with run(api, "/things/{key}", **{"behavior.on.null.values": "delete"}, **DEAD_LETTERS) as sink:
+        for key in ("..", ".", "...", "a/.."):
+            sink.put(None, key=key)
+        sink.commit()
+        assert [record.key for record, _ in sink.errant] == ["..", "."]
+    assert [seen.path for seen in api.accepted] == ["/things/...", "/things/a%2F.."]
+    with run(api, "/things?id={key}") as sink:
+        sink.put("a", key="..")
+        sink.commit()
+    assert api.accepted[-1].query == {"id": ".."}
+
+
 def test_a_url_of_its_own_may_be_a_record_s_fault(api: RestApi) -> None:
     api.decide = lambda seen: 404 if seen.path == "/b" else 204
     with run(api, "/{key}", **DEAD_LETTERS) as sink:
