@@ -129,7 +129,7 @@ class Mapped:
         schema, convert = self._single(kind, said, path)
         if kind == "nested" or path in self._arrays:
             return Schema.array(schema, optional=True), _each(convert, path)
-        return schema, _only(convert, path)
+        return schema, _list_or_only(path) if convert is _json else _only(convert, path)
 
     def _single(self, kind: str, said: Mapping[str, Any], path: str) -> tuple[Schema, Convert]:
         if kind in ("object", "nested") and said.get("properties"):
@@ -149,7 +149,7 @@ class Mapped:
             return Schema(Type.BYTES, optional=True), base64.b64decode
         if kind == "date":
             return logical.TIMESTAMP.as_optional(), _moment
-        return _STRING, lambda value: orjson.dumps(value).decode()
+        return _STRING, _json
 
 
 def _struct_of(fields: Mapping[str, Convert], path: str) -> Convert:
@@ -176,6 +176,12 @@ def _only(convert: Convert, path: str) -> Convert:
         return None if value is None else _converted(convert, value, path)
 
     return only
+
+
+def _list_or_only(path: str) -> Convert:
+    """For a field that becomes JSON: a point or a vector is a list, and one value."""
+    only = _only(_json, path)
+    return lambda value: _json(value) if isinstance(value, list) and len(value) > 1 else only(value)
 
 
 def _each(convert: Convert, path: str) -> Convert:
@@ -230,6 +236,10 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else orjson.dumps(value).decode()
 
 
+def _json(value: Any) -> str:
+    return orjson.dumps(value).decode()
+
+
 def _whole(value: Any) -> int:
     """A whole number as the cluster indexes it: of texts too, and without decimals."""
     return int(Decimal(value)) if isinstance(value, str | float) else int(value)
@@ -246,7 +256,7 @@ def _boolean(value: Any) -> bool:
 def _moment(value: Any) -> dt.datetime:
     if isinstance(value, int | float):
         return EPOCH + dt.timedelta(milliseconds=int(value))
-    if value.isdigit() and len(value) > 4:
+    if len(value.removeprefix("-")) > 4 and value.removeprefix("-").isdigit():
         return EPOCH + dt.timedelta(milliseconds=int(value))
     # Python reads what the usual format allows but years and months alone.
     padded = value + {4: "-01-01", 7: "-01"}.get(len(value), "")
