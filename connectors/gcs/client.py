@@ -11,7 +11,7 @@ import json
 import threading
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from connect import ConfigError, ConnectError
@@ -20,6 +20,9 @@ from connect.kit import backoff
 from connectors.gcs.keys import GcsSinkOptions
 from connectors.objects.connection import with_user
 from connectors.objects.store import RequestTimes
+
+if TYPE_CHECKING:
+    from urllib3 import BaseHTTPResponse
 
 _SCOPE: Final = "https://www.googleapis.com/auth/devstorage.read_write"
 #: The same request may succeed later: Google's retry strategy for Cloud Storage.
@@ -136,6 +139,11 @@ def _session(options: GcsSinkOptions) -> Any:
 
         def get_backoff_time(self) -> float:
             return backoff(options.backoff, options.longest_backoff, len(self.history))
+
+        def get_retry_after(self, response: BaseHTTPResponse) -> float | None:
+            # The task waits longer by itself, and says so.
+            asked = super().get_retry_after(response)
+            return None if asked is None else min(asked, options.longest_backoff)
 
     proxy = with_user(options.proxy, options.proxy_user, options.proxy_password)
     proxies = {"http": proxy, "https": proxy} if proxy else {}
