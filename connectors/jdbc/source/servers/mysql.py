@@ -55,7 +55,8 @@ class MysqlServer(Server):
 
     def prepare(self, connection: Connection) -> None:
         with connection.begin():
-            connection.exec_driver_sql("SET time_zone = '+00:00'")
+            # A server gives up a reader that takes nothing for a minute: in a pause, or while Kafka is slow.
+            connection.exec_driver_sql("SET time_zone = '+00:00', net_write_timeout = 3600")
             if self.timeout_ms:
                 maria = "MariaDB" in str(connection.exec_driver_sql("SELECT version()").scalar_one())
                 limit = self.timeout_ms / 1000 if maria else self.timeout_ms

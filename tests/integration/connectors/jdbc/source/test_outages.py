@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from connect import ConnectError
 from connect.testing import SourceRun
 from connectors.jdbc.source import JdbcSourceConnector
+from tests.servers.mariadb import MariaServer
 from tests.servers.postgresql import PostgresServer
 
 PollUntil = Callable[[SourceRun, Callable[[], Any]], None]
@@ -205,3 +207,21 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) < 120, f"{done.stdout} MB more than before"
+
+
+@pytest.mark.slow
+def test_a_pause_in_the_middle_of_a_table_of_mysql_does_not_begin_it_again(
+    mariadb: MariaServer, mariadb_shop: Any
+) -> None:
+    mariadb_shop.execute("CREATE TABLE t (id varchar(20) PRIMARY KEY, pad text)")
+    mariadb_shop.execute("INSERT INTO t SELECT seq, repeat('x', 20000) FROM seq_1_to_1000")
+    mariadb.execute("SET GLOBAL net_write_timeout = 1")
+    try:
+        with mariadb_shop.run(mode="snapshot", batch_max_rows="10") as run:
+            run.poll_until(10)
+            time.sleep(3)
+            run.poll_until(1000)
+            run.poll_all()
+            assert len(run.records) == 1000
+    finally:
+        mariadb.execute("SET GLOBAL net_write_timeout = DEFAULT")
