@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import time
 from bisect import bisect_left
 from collections.abc import Mapping
@@ -30,6 +31,8 @@ from connectors.jdbc.source.splits import PartSplits, plan_splits
 log = logging.getLogger(__name__)
 
 _INT64: Final = 1 << 63
+#: A limit in query.suffix, behind which there may be more rows of the last time.
+_LIMIT: Final = re.compile(r"\bLIMIT\s+(?:\d+\s*,\s*)?(\d+)|\bFETCH\s+(?:FIRST|NEXT)\s+(\d+)", re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -98,6 +101,9 @@ class Reader:
         self._new = NewRows(part, options, server, offset)
         self._result: Result | None = None
         self._held: _Chunk | None = None
+        limited = _LIMIT.search(options.query_suffix) if self._mode == TIMESTAMP else None
+        self._limit = int(limited[1] or limited[2]) if limited else None
+        self._asked = (self.position, 0)  # where the statement began, and how many rows it has given
 
     @property
     def position(self) -> Position:
@@ -158,6 +164,7 @@ class Reader:
     def _open(self) -> None:
         connection = self._server.connect(self._options.transaction_isolation_mode)
         asked = self._new.ask(connection)
+        self._asked = (self.position, 0)
         self._result = self._server.open(connection, self._new.select(asked), self._new.rows)
 
     # What comes.
@@ -171,13 +178,24 @@ class Reader:
         chunk = self._chunk(result.rows, read)
         if self._new.plan.mode != TIMESTAMP:
             return chunk
+        began, count = self._asked
+        self._asked = (began, count := count + len(chunk))
         chunk, self._held = chunk.after(self._held), None
-        if result.ended:
+        cut_off = result.ended and self._limit is not None and count >= self._limit
+        if result.ended and not cut_off:
             return chunk
         start = bisect_left(chunk.times, chunk.times[-1])
+        if cut_off and start == 0:
+            if self.position != began:
+                return None  # the next statement begins with them
+            log.warning(
+                "%s may have more rows of one time than query.suffix=%s gives: those are lost. Raise the limit.",
+                *(self.part, self._options.query_suffix),
+            )
         if start == 0:
             return chunk
-        given, self._held = chunk.cut(start)
+        given, held = chunk.cut(start)
+        self._held = None if cut_off else held
         return given
 
     def _chunk(self, rows: Rows, read: list[Read]) -> _Chunk:

@@ -2,6 +2,7 @@
 
 import random
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -229,6 +230,20 @@ def test_a_query_with_clauses_of_its_own(shop: Any) -> None:
     with shop.run(mode="bulk", query_masked="SELECT id FROM orders", query_suffix="LIMIT 2", topic_prefix="t") as run:
         run.poll_until(2)
         assert len(run.polled[0]) == 2
+
+
+@pytest.mark.parametrize("limit", [3, 4, 5, 6, 7, 100])
+@pytest.mark.parametrize("rows", ["2", "10"])
+def test_a_limit_between_rows_of_one_time_loses_none_of_them(
+    shop: Any, limit: int, rows: str, poll_until: Callable[[SourceRun, Callable[[], Any]], None]
+) -> None:
+    _orders(shop, 20)
+    with shop.run(
+        mode="timestamp", timestamp_column_name="at", query_suffix=f"LIMIT {limit}", batch_max_rows=rows
+    ) as run:
+        poll_until(run, lambda: set(_ids(run)) == set(range(1, 21)))
+        assert len(run.records) == 20 or rows == "2"  # a batch that is smaller than a time gives some of it again
+        poll_until(run, lambda: run.offsets[0][1]["timestamp_nanos"] == 6000)
 
 
 def test_a_query_may_end_with_a_comment(shop: Any) -> None:
