@@ -255,7 +255,9 @@ class Target:
             return False
         changed = False
         for column, field, array in zip(columns, fields, arrays, strict=True):
-            if NULLABLE in allowed and array.null_count and not column.nullable and not field.key:
+            # MySQL numbers a row that has no number of its own.
+            numbered = column.counts and self._database.kind == "mysql"
+            if NULLABLE in allowed and array.null_count and not (column.nullable or field.key or numbered):
                 self._let_be_null(column)
                 changed = True
             if WIDEN in allowed and (wider := self._wider(column, field, array)) is not None:

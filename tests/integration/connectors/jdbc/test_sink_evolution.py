@@ -1,5 +1,6 @@
 """Tables that are missing or too small for records: created, changed, or named in an error."""
 
+import logging
 import uuid
 from decimal import Decimal
 
@@ -261,4 +262,25 @@ def test_a_column_that_is_changed_keeps_the_rest_of_its_definition(mariadb: Mari
         "at": "`at` timestamp NULL DEFAULT current_timestamp() ON UPDATE current_timestamp()",
     }
     assert target.execute("SELECT size, word, at FROM people") == [(None, "word", None)]
+    database.drop()
+
+
+def test_a_column_by_which_mysql_numbers_rows_is_not_changed_for_a_null(
+    mariadb: MariaServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    database = mariadb.database(f"test_{uuid.uuid4().hex[:12]}")
+    target = Maria(database)
+    target.execute("CREATE TABLE people (id int AUTO_INCREMENT PRIMARY KEY, name varchar(10))")
+    schema = Schema.struct({"id": Schema(Type.INT32, optional=True), "name": Schema(Type.STRING)})
+    with run(target, auto_evolve="true") as sink:
+        sink.put(
+            {"id": None, "name": "Ada"},
+            {"id": 7, "name": "Bob"},
+            {"id": None, "name": "Eve"},
+            schema=schema,
+            topic="people",
+        )
+    assert target.execute("SELECT * FROM people") == [(1, "Ada"), (7, "Bob"), (8, "Eve")]
+    assert "changed" not in caplog.text
     database.drop()
