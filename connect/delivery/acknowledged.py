@@ -7,11 +7,13 @@ forget upstream data only after that (P2).
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable
 from typing import Any, Final
 
-from connect.api.source import SourceTask
+from connect.api.source import RecordMetadata, SourceTask
 from connect.data.batch import SourceBatch
+from connect.data.record import SourceRecord
 from connect.delivery.source import Output, Source, records_to_confirm, reports, sent_rows
 from connect.delivery.source_offsets import Positions
 from connect.errors import ConnectError
@@ -23,6 +25,8 @@ __connect_loop__ = True  # see `connect.worker.watchdog.LOOP`
 _SLICE_S: Final = 0.2
 #: How many slices to wait before one poll, at most, until nothing is under way.
 _MOST_SLICES: Final = 50
+#: The mark of a batch of dead letters.
+_DEAD_LETTERS: Final = object()
 _STORE: Final = "offsets are not stored"  # one outage, whatever each of the clients says of it
 
 
@@ -47,7 +51,10 @@ class AcknowledgedOutput(Output):
         self._interval = interval
         self._due = time.monotonic() + interval
         self._acknowledged: Positions = {}
-        self._dead_letters_under_way = False
+        self._letters_sent = self._letters_through = 0  # batches of dead letters
+        # Records that were given up, and how many such batches are through when their dead letters are: what the task
+        # acknowledges upstream then is gone there.
+        self._given_up: deque[tuple[int, SourceRecord]] = deque()
         self._store_fails: tuple[float, str] | None = None
         self._waiter = Waiter()
         # A task that tells its upstream is told when all that it returned is through. Records may come so fast that
@@ -89,6 +96,7 @@ class AcknowledgedOutput(Output):
         else:
             producer.poll()
         self._collect()
+        self._send_dead_letters()
         settled = self._settling and not producer.deliveries.outstanding
         if due or settled:
             self._store_acknowledged()
@@ -136,12 +144,31 @@ class AcknowledgedOutput(Output):
         kept = set(rows)
         for row, record in wanted.items():
             if row not in kept:
-                source.task.commit_record(record, None)
+                self._gives_up(record, self._letters_sent)
         give_up = None
         if (gives_up := source.errors.give_up) is not None:
             give_up = lambda row, error: gives_up(batch.take([row]).records()[0], error)  # noqa: E731
-        each = reports(rows, wanted, source.task.commit_record, give_up)
+        confirm = source.task.commit_record if give_up is None else self._confirm
+        each = reports(rows, wanted, confirm, give_up)
         self.producer.send(encoded, source.positions(batch), each)
+
+    def _confirm(self, record: SourceRecord, metadata: RecordMetadata | None) -> None:
+        if metadata is None:
+            self._gives_up(record, self._letters_sent + 1)  # its dead letter is not sent yet
+        else:
+            self._source.task.commit_record(record, metadata)
+
+    def _gives_up(self, record: SourceRecord, letters: int) -> None:
+        """Report a record that was given up, or dropped, once so many batches of dead letters are through."""
+        if self._source.errors.give_up is None:
+            self._source.task.commit_record(record, None)  # there are none
+        else:
+            self._given_up.append((letters, record))
+            self._tell_given_up()
+
+    def _tell_given_up(self) -> None:
+        while self._given_up and self._given_up[0][0] <= self._letters_through:
+            self._source.task.commit_record(self._given_up.popleft()[1], None)
 
     def _failed(self) -> None:
         self._send_dead_letters()  # the task fails, as a sink's does, and not without it
@@ -150,19 +177,29 @@ class AcknowledgedOutput(Output):
         """Send waiting dead letters."""
         dead = self._take_dead_letters()
         if dead is not None:
-            self._dead_letters_under_way = True
-            self.producer.send(dead, {})
+            self._letters_sent += 1
+            self.producer.send(dead, _DEAD_LETTERS)
 
     def _dead_letters_settled(self) -> bool:
         """Whether all are acknowledged: that of a record that Kafka refused is sent behind its batch."""
         self._send_dead_letters()
         if self._dead_letters_under_way:
-            self._dead_letters_under_way = not self.producer.drain(_SLICE_S)
+            self.producer.drain(_SLICE_S)
+            self._collect()
+            self._send_dead_letters()  # of what was refused meanwhile
         return not self._dead_letters_under_way
+
+    @property
+    def _dead_letters_under_way(self) -> bool:
+        return self._letters_sent > self._letters_through
 
     def _collect(self) -> None:
         for mark in self.producer.deliveries.acknowledged():
-            self._acknowledged.update(mark)
+            if mark is _DEAD_LETTERS:
+                self._letters_through += 1
+            else:
+                self._acknowledged.update(mark)
+        self._tell_given_up()
 
     def _store_acknowledged(self) -> None:
         self._due = time.monotonic() + self._interval

@@ -266,3 +266,37 @@ def test_the_offset_of_a_refused_record_waits_for_its_dead_letter(at):
     at.run(gives(0, 1), refuse, gives(2), at.lets(61), nothing)
     assert len(at.producer.pending) == 2
     assert at.stored == []
+
+
+@pytest.mark.promise("P1", "P2")
+@pytest.mark.parametrize("by", ["kafka", "the chain"])
+def test_a_task_is_told_that_a_record_is_given_up_when_its_dead_letter_is_acknowledged(acknowledging, by):
+    """It may acknowledge the record upstream then, where it is gone for good."""
+    at = acknowledging
+    at.chain.policy.tolerate, at.dead_letters, at.at_once = True, True, False
+    told: list[Any] = []
+
+    def wait(timeout: float) -> bool:
+        at.clock.now += timeout
+        return not at.producer.deliveries.outstanding
+
+    def bad(batch: Any) -> Any:
+        if 1 in batch.values.to_list():
+            raise ValueError("bad")
+        return batch
+
+    def give_up() -> None:
+        at.producer.drain = wait  # type: ignore[method-assign]
+        if by == "kafka":
+            at.producer.refuse(1)
+            at.producer.acknowledge(1)
+        else:
+            at.producer.pending.rotate(-1)
+            at.producer.acknowledge(1)
+            assert len(at.producer.pending) == 1
+
+    if by == "the chain":
+        at.chain.steps.append(OneStep(bad))
+    at.run(gives(0, 1), give_up, gives(2), lambda: told.extend(at.task.done), at.acknowledges(2), nothing)
+    assert [value for value, _ in told] == [0]
+    assert (1, None) in at.task.done
