@@ -6,7 +6,7 @@ import logging
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from connect.data.record import SinkRecord, TopicPartition
 from connect.delivery.retry_topics import RetryTopics
@@ -19,7 +19,7 @@ from connect.kafka.reading.consume import RebalanceListener
 from connect.kafka.reading.read_range import StoredRecord, read_records
 from connect.kafka.writing.produce import BatchProducer
 from connect.kafka.writing.refusals import DeliveryError
-from connect.pipeline import ErrorPolicy
+from connect.pipeline import ErrorPolicy, Failure, Stage
 from connect.pipeline.build import record_encoder
 from connect.pipeline.dead_letters import DeadLetterSettings, EncodedRecord
 from connect.pipeline.error_topics import DeadLetterQueue, ErrorTopics, new_topic
@@ -28,6 +28,7 @@ from connect.plugins import Plugins
 
 log = logging.getLogger("connect.delivery")
 
+T = TypeVar("T")
 _LOOK_AGAIN_S: Final = 0.05
 
 
@@ -85,9 +86,15 @@ class ErrorOutputs(NoErrorOutputs):
         keep_going: called while waiting for brokers; raises to end the wait.
         retry: the retry topics, where they are supported.
 
+    Attributes:
+        at_once: whether a record that the task reports is durable when the report returns (P1). So it is where the
+            target keeps offsets: these may be behind the record with the task's next write, before any commit.
+
     Raises:
         ConfigError: a key is wrong.
     """
+
+    at_once = False
 
     def __init__(
         self,
@@ -110,11 +117,14 @@ class ErrorOutputs(NoErrorOutputs):
             self._retries = RetryTopics(
                 retry, task.connector, task.task, self._topics, self._partitions.__getitem__, policy.counts
             )
-            policy.park, policy.hold_back = self._retries.park, self._retries.hold_back
+            park = self._retries.park
+            policy.park = lambda failure: self._durable(failure, park(failure))
+            policy.hold_back = self._retries.hold_back
         if (dead := DeadLetterSettings.of(task.config)) is not None:
-            policy.dead_letter = DeadLetterQueue(
+            write = DeadLetterQueue(
                 dead, task.connector, task.task, self._topics, policy.counts, self._bytes_of, frozenset(self.also)
             ).write
+            policy.dead_letter = lambda failure: self._durable(failure, write(failure))
 
     # While records are written, see `NoErrorOutputs`.
 
@@ -134,6 +144,11 @@ class ErrorOutputs(NoErrorOutputs):
         committed: Mapping[TopicPartition, int],
     ) -> Mapping[TopicPartition, int]:
         return durable if self._retries is None else self._retries.in_order(current, durable, committed)
+
+    def _durable(self, failure: Failure, written: T) -> T:
+        if self.at_once and failure.stage is Stage.TASK_PUT:  # others are settled before the put
+            self.settle()
+        return written
 
     def _make_producer(self, refused: Callable[[DeliveryError, object], None]) -> BatchProducer:
         clients = task_client_settings("producer", self._task.worker, self._task.config)
@@ -164,6 +179,7 @@ class ErrorOutputs(NoErrorOutputs):
 
     def consumer(self, make: Callable[[RebalanceListener], SinkConsumer], listener: RebalanceListener) -> SinkConsumer:
         """The task's consumer: one that returns parked records when they are due, where there are retry topics."""
+        listener = _Noting(listener, self)
         if self._retries is None:
             return make(listener)
         return RetryingConsumer(make, listener, self._retries, self._read, Purge(self._task.client("admin")).before)
@@ -219,6 +235,25 @@ class ErrorOutputs(NoErrorOutputs):
                 "errors.retry.topics.keep.order=true needs all topics of the sink, and its retry topics, to have one"
                 f" number of partitions, and {said}. Add partitions, or split the connector."
             )
+
+
+class _Noting:
+    """The listener of the consumer, which notes whether the target keeps offsets: whether it is asked for some."""
+
+    def __init__(self, listener: RebalanceListener, outputs: ErrorOutputs) -> None:
+        self._listener = listener
+        self._outputs = outputs
+
+    def revoked(self, partitions: Sequence[TopicPartition]) -> None:
+        self._listener.revoked(partitions)
+
+    def lost(self, partitions: Sequence[TopicPartition]) -> None:
+        self._listener.lost(partitions)
+
+    def assigned(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int] | None:
+        known = self._listener.assigned(partitions)
+        self._outputs.at_once = self._outputs.at_once or known is not None
+        return known
 
 
 def make_dead_letter_topic(task: TaskConfigs, wait: Callable[[float], None]) -> None:

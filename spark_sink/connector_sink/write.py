@@ -182,8 +182,9 @@ class Write:
         self.assignment |= begin.keys()
         self._begins |= begin
         with self._delivery.within(f"open of {said(list(begin))}"):
-            known = self._task.open(list(begin)) or {}
-        for partition, offset in known.items():
+            known = self._task.open(list(begin))
+        self._resources.error_outputs.at_once = known is not None
+        for partition, offset in (known or {}).items():
             if partition in begin:
                 self._known[partition] = offset
                 if offset < begin[partition]:
