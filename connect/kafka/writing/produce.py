@@ -126,9 +126,9 @@ class BatchProducer:
             what `refused` raised.
             NotLetInError: brokers refuse this client.
             RetriableError: it sends records to the wrong broker for good; another client would not.
+            ConnectError: the client is broken.
         """
-        self._producer.poll(timeout)
-        self._check()
+        self._serve(self._producer.poll, timeout)
 
     def drain(self, timeout: float) -> bool:
         """Wait until everything is acknowledged or refused, at most this many seconds. Returns whether it is.
@@ -139,8 +139,7 @@ class BatchProducer:
         while self.deliveries.outstanding:
             if time.monotonic() >= deadline:
                 return False
-            self._producer.flush(min(_WAIT_S, timeout))
-            self._check()
+            self._serve(self._producer.flush, min(_WAIT_S, timeout))
         return True
 
     def close(self) -> None:
@@ -209,6 +208,19 @@ class BatchProducer:
 
     # Waiting and errors.
 
+    def _serve(self, call: Callable[[float], object], timeout: float) -> None:
+        from confluent_kafka import KafkaException
+
+        try:
+            call(timeout)
+        except KafkaException as raised:  # fatal errors are told so, not to the callback (2.16)
+            raise self._broken_by(raised.args[0]) from raised
+        self._check()
+
+    def _broken_by(self, error: Any) -> ConnectError:
+        """The error for a fatal one of the client."""
+        return ConnectError(f"The producer cannot go on: {error.str()} ({error.name()}). A restart makes another one.")
+
     def _check(self) -> None:
         self.deliveries.check()
         self._brokers.check(self._producer)
@@ -247,7 +259,7 @@ class BatchProducer:
 
     def _on_error(self, error: Any) -> None:
         if error.fatal():
-            self.deliveries.errors.append(ConnectError(f"The producer cannot go on: {error.str()}"))
+            self.deliveries.errors.append(self._broken_by(error))
         else:
             self._brokers.hear(error)
 

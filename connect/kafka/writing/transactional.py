@@ -217,11 +217,8 @@ class TransactionalProducer(BatchProducer):
         if error is not None:
             self._given_back(DeliveryError(message.topic(), error.name(), error.str()), message)
 
-    def _on_error(self, error: Any) -> None:
-        if error.fatal():
-            self.deliveries.errors.append(self._said_by(error, "cannot go on"))
-        else:
-            super()._on_error(error)
+    def _broken_by(self, error: Any) -> ConnectError:
+        return self._said_by(error, "cannot go on")
 
     def _look_at_connections(self) -> None:
         self._producer.poll(0)

@@ -13,6 +13,7 @@ from connect.data.values import Values
 from connect.errors import ConnectError, RetriableError
 from connect.kafka.clients.errors import ClientErrors, NotLetInError
 from connect.kafka.writing.produce import BatchProducer
+from connect.pipeline.error_kinds import ErrorKind, kind_of
 
 SETTINGS = {"queue.buffering.max.kbytes": 1024, "bootstrap.servers": "b1:9093", "sasl.mechanism": "PLAIN"}
 
@@ -135,3 +136,21 @@ def test_what_a_client_throws_away_when_it_breaks_is_not_skipped(skipping: Skipp
     with pytest.raises(ConnectError, match="The producer cannot go on"):
         skipping.producer.poll()
     assert skipping.is_still_under_way()
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        (KafkaError.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorKind.UNKNOWN),
+        (KafkaError.CLUSTER_AUTHORIZATION_FAILED, ErrorKind.ACCESS),
+    ],
+)
+def test_a_fatal_error_of_the_client_says_what_it_means(producer: Producer, code: int, kind: ErrorKind) -> None:
+    def fail(timeout: float) -> int:
+        raise KafkaException(KafkaError(code, "it broke", fatal=True))
+
+    producer.client.poll = producer.client.flush = fail  # type: ignore[method-assign]
+    for call in (producer.poll, producer.drain):
+        with pytest.raises(ConnectError, match=r"The producer cannot go on: it broke \(\w+\)\. A restart") as raised:
+            call(0.01)
+        assert kind_of(raised.value) is kind
