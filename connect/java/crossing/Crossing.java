@@ -1,3 +1,4 @@
+import java.lang.ref.WeakReference;
 import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.nio.ByteBuffer;
@@ -186,8 +187,72 @@ public final class Crossing {
         return out.done(rows);
     }
 
-    public static void put(SinkTask task, ByteBuffer block) {
-        task.put(Arrays.asList(new In(block).records()));
+    /** A sink task, and of which batches it still has records, which it may report. */
+    public static final class Sink {
+        final SinkTask task;
+        final List put = new ArrayList();
+
+        public Sink(SinkTask task) {
+            this.task = task;
+        }
+
+        /** `number`: of the batch, the same when it comes again; below 0 if no record of it can be reported. */
+        public void put(long number, ByteBuffer block) {
+            In in = new In(block);
+            if (number >= 0) {
+                in.batch = new Object();
+                put.add(new Put(number, in.batch));
+            }
+            task.put(Arrays.asList(in.records()));
+        }
+
+        /** The numbers of the batches of which a record is still reachable. */
+        public long[] kept() {
+            List left = new ArrayList();
+            for (Object each : put) {
+                if (((Put) each).get() != null) {
+                    left.add(each);
+                }
+            }
+            put.clear();
+            put.addAll(left);
+            long[] numbers = new long[left.size()];
+            for (int each = 0; each < numbers.length; each++) {
+                numbers[each] = ((Put) left.get(each)).number;
+            }
+            return numbers;
+        }
+    }
+
+    /** A batch that was put: nothing but its records holds it. */
+    static final class Put extends WeakReference {
+        final long number;
+
+        Put(long number, Object batch) {
+            super(batch);
+            this.number = number;
+        }
+    }
+
+    /** A record that holds its batch, and passes it on as Kafka Connect's own does the original record. */
+    static final class RecordOfBatch extends SinkRecord {
+        final Object batch;
+
+        RecordOfBatch(SinkRecord record, Object batch) {
+            super(
+                record.topic(), record.kafkaPartition().intValue(), record.keySchema(), record.key(),
+                record.valueSchema(), record.value(), record.kafkaOffset(), record.timestamp(),
+                record.timestampType(), record.headers(), record.originalTopic(),
+                record.originalKafkaPartition().intValue(), record.originalKafkaOffset());
+            this.batch = batch;
+        }
+
+        public SinkRecord newRecord(
+                String topic, Integer partition, Schema keySchema, Object key, Schema valueSchema, Object value,
+                Long timestamp, Iterable headers) {
+            return new RecordOfBatch(
+                super.newRecord(topic, partition, keySchema, key, valueSchema, value, timestamp, headers), batch);
+        }
     }
 
     /** A source task, and the records that Python has not told about yet. */
@@ -499,6 +564,8 @@ public final class Crossing {
         static final long DAY_MS = 86400000L;
         final ByteBuffer buffer;
         Schema[] schemas;
+        /** What the records of a sink are to hold. */
+        Object batch;
         /** Whether a record of the block has headers. Known when they are read. */
         boolean hadHeaders;
 
@@ -551,11 +618,12 @@ public final class Crossing {
             Object[] originalPartitions = column(Schema.INT32_SCHEMA, rows);
             for (int row = 0; row < rows; row++) {
                 long offset = ((Long) offsets[row]).longValue();
-                records[row] = new SinkRecord(
+                SinkRecord record = new SinkRecord(
                     (String) topics[row], ((Integer) partitions[row]).intValue(), keySchemas[row], keys[row],
                     schemas[row], values[row], offset, (Long) timestamps[row],
                     TimestampType.forName((String) types[row]), headers[row], (String) originalTopics[row],
                     ((Integer) originalPartitions[row]).intValue(), offset);
+                records[row] = batch == null ? record : new RecordOfBatch(record, batch);
             }
             return records;
         }

@@ -164,9 +164,11 @@ class JavaSinkTask(_JavaTask, SinkTask):
 
     def start(self, config: Mapping[str, str]) -> None:
         self._thread = threading.get_ident()
-        self._put: list[SinkBatch] = []  # that are not durable, if their records can be reported
+        self._put: dict[int, SinkBatch] = {}  # by their numbers, those of which a record may be reported
+        self._last = -1
         self._reported: list[tuple[Any, Any]] = []
         self._begin(config, self._java_context())
+        self._sink = self._crossing.Sink(self._task)
 
     def open(self, partitions: Sequence[TopicPartition]) -> Offsets | None:
         self._call("open", lambda: self._task.open(_to_java(partitions)))
@@ -175,11 +177,14 @@ class JavaSinkTask(_JavaTask, SinkTask):
     def put(self, batch: SinkBatch) -> None:
         from connect.java.crossing.batches import of_records
 
-        again = bool(self._put) and self._put[-1] is batch
-        if len(batch) and not again and self.context.errant_records is not None:
-            self._put.append(batch)
+        number = -1
+        if len(batch) and self.context.errant_records is not None:
+            if self._put.get(self._last) is not batch:  # otherwise it comes again
+                self._last += 1
+                self._put[self._last] = batch
+            number = self._last
         block = of_records(batch)
-        self._call("put", lambda: self._crossing.put(self._task, block))
+        self._call("put", lambda: self._sink.put(number, block))
         self._report()
 
     def pre_commit(self, offsets: Offsets) -> Offsets:
@@ -190,10 +195,11 @@ class JavaSinkTask(_JavaTask, SinkTask):
         self._report()
         found = self._call("preCommit", lambda: self._task.preCommit(asked))
         self._report()
-        if found is None:
-            return {}
-        durable = {_from_java(each.getKey()): int(each.getValue().offset()) for each in found.entrySet()}
-        self._put = [batch for batch in self._put if self._waits(batch, durable)]
+        entries = [] if found is None else found.entrySet()
+        durable = {_from_java(each.getKey()): int(each.getValue().offset()) for each in entries}
+        # A task that keeps its own offsets says nothing of what is durable; what it has let go it cannot report.
+        kept = set(map(int, self._sink.kept()))
+        self._put = {n: batch for n, batch in self._put.items() if n in kept and self._waits(batch, durable)}
         return {partition: offset for partition, offset in durable.items() if partition in offsets}
 
     def close(self, partitions: Sequence[TopicPartition]) -> None:
@@ -253,7 +259,7 @@ class JavaSinkTask(_JavaTask, SinkTask):
         """The record of Python's that Java's was made of."""
         origin = str(record.originalTopic()), int(record.originalKafkaPartition())
         offset = int(record.originalKafkaOffset())
-        for batch in reversed(self._put):
+        for batch in reversed(self._put.values()):
             rows = zip(batch.original_topics, batch.original_partitions, batch.offsets, strict=True)
             for row, (topic, partition, at) in enumerate(rows):
                 if at == offset and (topic, partition) == origin:

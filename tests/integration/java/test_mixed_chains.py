@@ -269,3 +269,11 @@ def test_what_a_java_transformation_changes_in_place_has_changed(chain: Path) ->
         "key: {} x []",
         "untouched: True",
     ], done.stderr[-3000:]
+
+
+def test_a_java_sink_that_keeps_its_own_offsets_holds_no_batch_of_which_it_has_no_record(chain: Path) -> None:
+    run = [sys.executable, "-m", "tests.integration.java.batches_let_go", str(chain / "chain.jar")]
+    done = subprocess.run(run, capture_output=True, text=True, timeout=300, check=False)
+    assert done.stdout.splitlines() == [
+        "0 after a", "1 after keep", "1 after d", "1 after e", "reported 2 keep", "0 after report", "0 after f",
+    ], done.stderr[-3000:]  # fmt: skip

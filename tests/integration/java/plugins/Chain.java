@@ -176,5 +176,34 @@ public class Chain {
         }
         public void close(Collection<TopicPartition> partitions) { note(file + ".calls", "close " + partitions); }
         public void stop() { note(file + ".calls", "stop"); }
+    }    /** A sink that keeps its own offsets, and one record to report later. */
+    public static class Hoard extends SinkConnector {
+        public String version() { return "2.0"; }
+        public void start(Map<String, String> config) { }
+        public Class<? extends Task> taskClass() { return HoardOf.class; }
+        public List<Map<String, String>> taskConfigs(int most) { return List.of(Map.of()); }
+        public void stop() { }
+        public ConfigDef config() { return new ConfigDef(); }
+    }
+    public static class HoardOf extends SinkTask {
+        private SinkRecord kept;
+        public String version() { return "2.0"; }
+        public void start(Map<String, String> config) { }
+        public void put(Collection<SinkRecord> records) {
+            for (SinkRecord r : records) {
+                if (r.value().equals("keep")) kept = r;
+                if (r.value().equals("report")) {
+                    context.errantRecordReporter().report(kept.newRecord(
+                        "other", 0, kept.keySchema(), kept.key(), kept.valueSchema(), "new", kept.timestamp()),
+                        new DataException("it is late"));
+                    kept = null;
+                }
+            }
+        }
+        public Map<TopicPartition, OffsetAndMetadata> preCommit(Map<TopicPartition, OffsetAndMetadata> offsets) {
+            System.gc();
+            return Map.of();
+        }
+        public void stop() { }
     }
 }
