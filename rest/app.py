@@ -114,7 +114,7 @@ def create_app(
         vouching = None
         if requests_of_workers is not None:
             workers = requests_of_workers
-            vouching = Vouching(workers.session_key, _worker_id(raw), settled=workers.key_settled)
+            vouching = Vouching(workers.session_key, advertised(raw).address, settled=workers.key_settled)
         guarded = guard.around(guarded, vouching, rooms.workers)
     measured = herder.metrics()
     app.state.interface = guarded  # what the pages ask, with the rights of whoever looks at them
@@ -176,12 +176,6 @@ def _routers(parts: frozenset[Part], *, workers: bool, metrics_page: bool) -> li
     if metrics_page:
         found += [metrics.router]
     return found
-
-
-def _worker_id(raw: Mapping[str, str]) -> str:
-    """This worker's id: its address."""
-    address = advertised(raw)
-    return f"{address.host}:{address.port}"
 
 
 def _at_the_edge(app: ASGIApp, options: RestOptions, security: RestSecurityOptions, raw: Mapping[str, str]) -> ASGIApp:

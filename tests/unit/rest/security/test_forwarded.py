@@ -146,6 +146,20 @@ def test_the_audit_log_alone_keeps_no_request_from_being_sent_on(guarded: Guarde
     assert [line["status"] for line in guarded.lines()] == [500]
 
 
+def test_a_worker_is_named_as_everywhere_else(guarded: Guarded, group: Group, herder, monkeypatch: Any) -> None:
+    sent: list[Mapping[str, str]] = []
+
+    def exchange(self: PeerClient, method: str, url: str, body: Any, headers: Any, *_: Any) -> Any:
+        sent.append(headers)
+        return 202, [], b""
+
+    monkeypatch.setattr(PeerClient, "exchange", exchange)
+    herder.leader = "http://leader:8083/"
+    client = guarded.serve({"listeners": "http://[2001:db8::7]:8083"}, requests_of_workers=group)
+    assert client.put("/connectors/a1/pause", headers=basic("otto")).status_code == 202
+    assert msgspec.json.decode(base64.b64decode(sent[0][HEADER]))["worker"] == "[2001:db8::7]:8083"
+
+
 @pytest.fixture
 def leader(guarded: Guarded, group: Group, herder) -> Any:
     herder.configs["a1"] = {"name": "a1"}
