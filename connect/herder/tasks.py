@@ -165,8 +165,11 @@ class Tasks:
 
     def pause(self, connector: str, *, paused: bool) -> None:
         """Pause or resume all tasks of a connector. They report when they have."""
-        for task in self.of(connector).values():
-            task.paused = paused
+        with self._lock:  # before any is told: one that starts again while another takes its time starts so
+            chosen = [task for (name, _), task in sorted(self._running.items()) if name == connector]
+            for task in chosen:
+                task.paused = paused
+        for task in chosen:
             if paused:
                 task.process.pause()
             else:
