@@ -65,6 +65,10 @@ public final class Crossing {
     static final int DATE = 3;
     static final int TIME = 4;
 
+    /** The moments that Python has. */
+    static final long FIRST_MS = -62135596800000L;
+    static final long LAST_MS = 253402300799999L;
+
     static final int MOST_DIGITS = 38;
     static final BigInteger TOO_LARGE = BigInteger.TEN.pow(MOST_DIGITS);
 
@@ -95,7 +99,21 @@ public final class Crossing {
             outcome.failure = error;
         }
         outcome.stopped = row;
-        outcome.bytes = new Out().results(in, records, results, row);
+        try {
+            outcome.bytes = new Out().results(in, records, results, row);
+        } catch (DataException error) {
+            // A record that cannot cross is as one at which the plug-in threw: the others go on.
+            int bad = 0;
+            while (bad < row && (results[bad] == null || Out.crosses(results[bad]))) {
+                bad++;
+            }
+            if (bad == row) {
+                throw error;
+            }
+            outcome.failure = error;
+            outcome.stopped = bad;
+            outcome.bytes = new Out().results(in, records, results, bad);
+        }
         return outcome;
     }
 
@@ -1093,6 +1111,19 @@ public final class Crossing {
             return Arrays.copyOf(front.buffer.array(), front.buffer.position());
         }
 
+        /** Whether Python has everything that a record holds. */
+        static boolean crosses(ConnectRecord record) {
+            try {
+                Out out = new Out();
+                out.values(new Schema[] {record.keySchema()}, new Object[] {record.key()}, 1);
+                out.values(new Schema[] {record.valueSchema()}, new Object[] {record.value()}, 1);
+                out.headers(new Headers[] {record.headers()});
+                return true;
+            } catch (DataException error) {
+                return false;
+            }
+        }
+
         byte[] results(In in, ConnectRecord[] records, ConnectRecord[] results, int rows) {
             int kept = 0;
             for (int row = 0; row < rows; row++) {
@@ -1663,7 +1694,12 @@ public final class Crossing {
                 boolean date = "org.apache.kafka.connect.data.Date".equals(name);
                 boolean time = "org.apache.kafka.connect.data.Time".equals(name);
                 int kind = date ? DATE : time ? TIME : TIMESTAMP;
-                buffer.put((byte) 0xd7).put((byte) kind).putLong(((Date) value).getTime());
+                long moment = ((Date) value).getTime();
+                if (time ? moment < 0 || moment >= In.DAY_MS : moment < FIRST_MS || moment > LAST_MS) {
+                    String range = time ? "a day" : "the years 1 to 9999";
+                    throw new DataException(moment + " ms is outside " + range + ".");
+                }
+                buffer.put((byte) 0xd7).put((byte) kind).putLong(moment);
             } else {
                 throw new DataException("A " + value.getClass().getName() + " is no value of Kafka Connect's.");
             }

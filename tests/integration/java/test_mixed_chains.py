@@ -277,3 +277,19 @@ def test_a_java_sink_that_keeps_its_own_offsets_holds_no_batch_of_which_it_has_n
     assert done.stdout.splitlines() == [
         "0 after a", "1 after keep", "1 after d", "1 after e", "reported 2 keep", "0 after report", "0 after f",
     ], done.stderr[-3000:]  # fmt: skip
+
+
+def test_records_of_java_that_python_has_not_fail_alone(chain: Path) -> None:
+    run = [sys.executable, "-m", "tests.integration.java.records_apart", str(chain / "chain.jar")]
+    done = subprocess.run(run, capture_output=True, text=True, timeout=300, check=False)
+    reasons = [
+        line.partition(" x.Chain$Dated.apply: org.apache.kafka.connect.errors.DataException: ")
+        for line in done.stdout.splitlines()
+    ]
+    assert [(row, why) for row, _, why in reasons] == [
+        ("0:", "it is bad"),
+        ("2:", "1152921504606846976 ms is outside the years 1 to 9999."),
+        ("4:", "1152921504606846976 ms is outside the years 1 to 9999."),
+        ("5:", "it is bad"),
+        ("passed [1, 3, 6]", ""),
+    ], done.stderr[-3000:]

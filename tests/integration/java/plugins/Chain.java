@@ -49,6 +49,17 @@ public class Chain {
         public void configure(Map<String, ?> config) { }
         public void close() { }
     }
+    /** Makes a map with a date, of a year that only Java has where the value is "far"; refuses what is "bad". */
+    public static class Dated<R extends ConnectRecord<R>> implements Transformation<R> {
+        public R apply(R r) {
+            if (r.value().equals("bad")) throw new DataException("it is bad");
+            Map<String, Object> dated = Map.of("at", new java.util.Date(r.value().equals("far") ? 1L << 60 : 0));
+            return r.newRecord(r.topic(), r.kafkaPartition(), r.keySchema(), r.key(), null, dated, r.timestamp());
+        }
+        public ConfigDef config() { return new ConfigDef(); }
+        public void configure(Map<String, ?> config) { }
+        public void close() { }
+    }
     public static class Has<R extends ConnectRecord<R>> implements Predicate<R> {
         private String wanted;
         public boolean test(R r) { return ((String) r.value()).contains(wanted); }
