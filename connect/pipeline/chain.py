@@ -126,11 +126,15 @@ class Chain:
             failed = begin + at.row
             parts += [at.done, self._alone(step, batch.slice(failed, failed + 1), at.error)]
             begin, at = failed + 1, None
+            if begin == len(batch):
+                break
+            rest = batch.slice(begin, len(batch))
             try:
-                if begin < len(batch):
-                    parts.append(step.run(batch.slice(begin, len(batch))))
+                parts.append(step.run(rest))
             except StoppedAt as again:
                 at = again
+            except Exception:  # of which it does not say where
+                parts.append(self._whole(step, rest))
         return _joined(batch, parts)
 
     def _alone(self, step: Step, one: B, error: Exception) -> B:

@@ -291,3 +291,18 @@ def test_a_step_that_resumes_is_tried_again_at_the_record_that_failed() -> None:
     result = Chain([Transform(made)], policy).run(sink_batch([1, 2, 3]))
     assert made.seen == [1, 2, 3]
     assert result.values.to_list() == [1, 3]
+
+
+def test_a_step_that_resumes_may_fail_without_a_word_of_where() -> None:
+    class Silent(Resuming):
+        def apply_batch(self, batch: Any) -> Any:
+            if "worse" in batch.values.to_list() and "bad" not in batch.values.to_list():
+                raise ValueError("somewhere")
+            return super().apply_batch(batch)
+
+    policy = tolerant()
+    rejected: list[Any] = []
+    policy.dead_letter = lambda failure: rejected.append(failure.record.value)
+    result = Chain([Transform(Silent())], policy).run(sink_batch([1, "bad", 3, "worse", 5]))
+    assert result.values.to_list() == [1, 3, 5]
+    assert rejected == ["bad", "worse"]
