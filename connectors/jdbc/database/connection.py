@@ -142,6 +142,16 @@ class Database:
                 self.discard()
             raise
 
+    @contextmanager
+    def looking(self) -> Iterator[Connection]:
+        """The connection for questions: in the transaction that is open, else in one of its own."""
+        connection = self._connection
+        if connection is not None and connection.in_transaction():
+            yield connection
+            return
+        with self.transaction() as connection:
+            yield connection
+
     def discard(self) -> None:
         """Discard the connection, whatever state it is in."""
         connection, self._connection = self._connection, None

@@ -132,7 +132,8 @@ class Target:
         """Read the columns. False if there is no table."""
         name, schema = self._as_stored(self.name.name), self.name.sqlalchemy_schema
         schema = None if schema is None else self._as_stored(schema)
-        with self._database.transaction() as connection, warnings.catch_warnings():
+        # Rows that are written in parts may need a look in the middle.
+        with self._database.looking() as connection, warnings.catch_warnings():
             # Of types that it does not know: what they take is the database's to say.
             warnings.filterwarnings("ignore", "Did not recognize type", SAWarning)
             inspector = sqlalchemy.inspect(connection)

@@ -96,6 +96,18 @@ def test_a_key_that_is_too_large_for_its_index_costs_no_other_row(postgres_datab
     assert target.execute("SELECT count(*) FROM people") == [(2,)]
 
 
+def test_fields_that_are_ignored_differ_among_records_of_which_one_is_refused(target: Target) -> None:
+    target.execute("CREATE TABLE people (id integer PRIMARY KEY, name varchar(50) NOT NULL)")
+    ignoring = {"schemaless.inference": "true", "schema.evolution.unknown.fields": "ignore"}
+    with run(target, **TOLERANT, **ignoring) as sink:
+        sink.put(
+            {"id": 1, "name": "Ada", "x": 1}, {"id": 1, "name": "Bob", "y": 1}, {"id": 2, "name": "Eve"}, topic="people"
+        )
+        sink.commit()
+        assert [record.value["name"] for record, _ in sink.errant] == ["Bob"]
+    assert target.execute("SELECT * FROM people ORDER BY id") == [(1, "Ada"), (2, "Eve")]
+
+
 def test_records_that_fit_no_table_at_all_are_reported_too(target: Target) -> None:
     target.execute("CREATE TABLE people (id integer PRIMARY KEY, name varchar(50), balance decimal(5, 2))")
     other = SinkRecord(
