@@ -116,6 +116,7 @@ class Database:
             except (SQLAlchemyError, OSError) as error:
                 why = reason(error)
                 if not passes(error):
+                    self._waiter.leaves()
                     raise ConnectError(f"{self} refuses the connection: {why}") from error
                 last = attempt == self.settings.attempts
                 if last or self._stopping() or self._given_up.is_set():
