@@ -111,6 +111,8 @@ class DriverStatements:
 
 #: From how many rows on a load is worth its savepoint.
 _WORTH_LOADING: Final = 100
+#: More bytes than a statement has around the values of one row.
+_AROUND_ROW: Final = 65_536
 #: The user has no right to temporary tables; there are none in transactions with GTIDs.
 _NO_TEMPORARY: Final = ((1044,), (1787,))
 
@@ -125,6 +127,7 @@ class MySqlStatements(DriverStatements):
         self._raw: Any = None
         self._loads = False
         self._stages = True  # until the server refuses it
+        self._most = float("inf")  # bytes of a statement
         self._staging: dict[Layout, str] = {}
         self._numbers: dict[tuple[str, str], int] = {}
 
@@ -135,7 +138,12 @@ class MySqlStatements(DriverStatements):
             self._raw = raw
             self._staging.clear()
             self._stages = True
-            self._loads = hasattr(raw, "_local_infile") and load_data.is_allowed(raw)
+            ours = hasattr(raw, "_local_infile")
+            self._loads = ours and load_data.is_allowed(raw)
+            if ours:
+                with self._raw.cursor() as cursor:
+                    cursor.execute("SELECT @@max_allowed_packet")
+                    self._most = cursor.fetchone()[0]
 
     def insert(self, connection: Connection, layout: Layout, rows: pa.RecordBatch) -> None:
         if not self._load(connection, layout, layout.target.quoted, rows):
@@ -153,6 +161,28 @@ class MySqlStatements(DriverStatements):
                 )
                 return
         super().upsert(connection, layout, rows)
+
+    def _python(self, layout: Layout, rows: pa.RecordBatch) -> list[tuple[Any, ...]]:
+        items = super()._python(layout, rows)
+        if 2 * rows.nbytes + _AROUND_ROW > self._most:
+            for item in items:
+                self._check_size(item)
+        return items
+
+    def _check_size(self, item: tuple[Any, ...]) -> None:
+        """Refuse a row that is too large for a statement: the server would end the connection, again and again.
+
+        Raises:
+            RowError: it is.
+        """
+        large = [value for value in item if isinstance(value, str | bytes)]
+        if 2 * sum(map(len, large)) + _AROUND_ROW <= self._most / 2:  # a character has four bytes at most
+            return
+        size = sum(len(self._raw.escape(value).encode(errors="surrogateescape")) for value in large)
+        if size + _AROUND_ROW > self._most:
+            raise RowError(
+                f"it has {size} bytes, and the server takes {self._most:.0f} at a time. Raise max_allowed_packet."
+            )
 
     def _load(self, connection: Connection, layout: Layout, table: str, rows: pa.RecordBatch) -> bool:
         """Load rows, if that is possible and succeeds; else nothing has changed."""

@@ -84,6 +84,25 @@ def test_a_user_without_temporary_tables_upserts_all_the_same(mariadb: MariaServ
     database.drop()
 
 
+@pytest.mark.parametrize("value", ["x" * 1_500_000, "'" * 700_000, "\U0001f600" * 300_000])
+def test_a_row_that_is_too_large_for_a_statement_of_mysql_costs_no_other(mariadb: MariaServer, value: str) -> None:
+    database = mariadb.database(f"test_{uuid.uuid4().hex[:12]}")
+    target = Maria(database)
+    target.execute("CREATE TABLE people (id integer PRIMARY KEY, name longtext)")
+    schema = Schema.struct({"id": Schema(Type.INT32), "name": Schema(Type.STRING)})
+    mariadb.execute("SET GLOBAL max_allowed_packet = 1048576")
+    try:
+        with run(target, **TOLERANT) as sink:
+            rows = [{"id": n, "name": value if n == 1 else "x" * 900_000 * (n == 2)} for n in range(4)]
+            sink.put(*rows, schema=schema, topic="people")
+            sink.commit()
+            assert [record.value["id"] for record, _ in sink.errant] == [1]
+    finally:
+        mariadb.execute("SET GLOBAL max_allowed_packet = DEFAULT")
+    assert target.execute("SELECT id FROM people ORDER BY id") == [(0,), (2,), (3,)]
+    database.drop()
+
+
 def test_a_key_that_is_too_large_for_its_index_costs_no_other_row(postgres_database: PostgresDatabase) -> None:
     target = Postgres(postgres_database)
     target.execute("CREATE TABLE people (name text PRIMARY KEY)")
