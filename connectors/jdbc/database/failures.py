@@ -15,7 +15,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 _STATES: Final = ("08", "40", "53", "57P", "57014", "55P03", "25006", "XX000 could not", "58030", "HYT")
 #: Numbers of MySQL and MariaDB: connections gone or too many, lock wait and deadlock, shutdown, read-only, Galera.
 _MYSQL: Final = frozenset(
-    {1040, 1042, 1043, 1047, 1053, 1077, 1079, 1158, 1159, 1160, 1161, 1184, 1203, 1205, 1213, 1290, 1317, 1836}
+    {1040, 1042, 1043, 1047, 1053, 1077, 1079, 1158, 1159, 1160, 1161, 1184, 1203, 1205, 1213, 1226, 1290, 1317, 1836}
     | {1927, 1969, 2002, 2003, 2006, 2013, 2014, 2026, 2027, 2055, 3024, 4031}
 )
 _SQLITE: Final = ("locked", "busy")
@@ -35,11 +35,13 @@ def passes(error: BaseException) -> bool:
 
 def _passes(error: BaseException | None, operational: bool) -> bool:
     state = getattr(error, "sqlstate", None)
-    if isinstance(state, str) and state:
-        return state.startswith(_STATES) and not state.startswith(_NEVER)
+    by_state = isinstance(state, str) and state.startswith(_STATES) and not state.startswith(_NEVER)
     number = error.args[0] if error is not None and error.args else None
     if isinstance(number, int):
-        return number in _MYSQL
+        # MySQL's states are coarse: HY000 is most of what passes, and most of what does not.
+        return number in _MYSQL or by_state
+    if isinstance(state, str) and state:
+        return by_state
     module = type(error).__module__
     if module.startswith("sqlite3"):
         return operational and any(word in str(error).lower() for word in _SQLITE)

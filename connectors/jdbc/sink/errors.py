@@ -11,6 +11,8 @@ from connect import SchemaError
 #: Classes of SQLSTATE that speak of values: cardinality, data, constraints, a view's check option, triggers; and one of
 #: what is too large for an index or a type.
 _STATES: Final = ("21", "22", "23", "44", "09", "P0001", "54000")
+#: What a trigger of MySQL signals, whatever its number.
+_SIGNAL: Final = "45000"
 #: MySQL and MariaDB: null, duplicates, ranges, lengths, foreign keys, checks, JSON, bad characters.
 _MYSQL: Final = frozenset(
     {1048, 1062, 1216, 1217, 1263, 1264, 1265, 1292, 1364, 1366, 1367, 1406, 1411, 1416, 1451, 1452, 1525, 1526}
@@ -42,12 +44,14 @@ def is_about_rows(error: BaseException) -> bool:
         return True  # SQLAlchemy itself could not make a parameter of a value
     cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
     state = getattr(cause, "sqlstate", None)
-    if isinstance(state, str) and state:
-        return state.startswith(_STATES)
     number = cause.args[0] if cause.args else None
     module = type(cause).__module__
+    by_state = isinstance(state, str) and state.startswith(_STATES)
     if module.startswith("pymysql") and isinstance(number, int):
-        return number in _MYSQL
+        # Its states are coarse: HY000 is many things.
+        return number in _MYSQL or by_state or state == _SIGNAL
+    if isinstance(state, str) and state:
+        return by_state
     if module.startswith("psycopg"):
         # Without an SQLSTATE it is the driver that cannot write a value.
         return type(cause).__name__ in ("DataError", "IntegrityError")

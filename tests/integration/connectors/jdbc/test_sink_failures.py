@@ -84,6 +84,52 @@ def test_a_user_without_temporary_tables_upserts_all_the_same(mariadb: MariaServ
     database.drop()
 
 
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("name enum('Ada', 'Bob')", "Eve"),  # 1265
+        ("name varchar(3) CHECK (name <> 'Eve')", "Eve"),
+        ("name varchar(10) CHARACTER SET latin1", "\U0001f600"),  # 1366
+        ("name varchar(10), other int", "Eve"),  # what a trigger signals
+    ],
+)
+def test_what_mysql_says_of_a_value_costs_no_other_row(mariadb: MariaServer, column: str, value: str) -> None:
+    database = mariadb.database(f"test_{uuid.uuid4().hex[:12]}")
+    target = Maria(database)
+    signal = "IF NEW.name = 'Eve' THEN SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = 30001, MESSAGE_TEXT = 'no'; END IF"
+    target.execute(f"CREATE TABLE people (id integer PRIMARY KEY, {column})")
+    if "other" in column:
+        target.execute(f"CREATE TRIGGER judge BEFORE INSERT ON people FOR EACH ROW {signal}")
+    schema = Schema.struct({"id": Schema(Type.INT32), "name": Schema(Type.STRING)})
+    with run(target, **TOLERANT) as sink:
+        sink.put(*({"id": n, "name": value if n == 1 else "Ada"} for n in range(3)), schema=schema, topic="people")
+        sink.commit()
+        assert [record.value["id"] for record, _ in sink.errant] == [1]
+    assert target.execute("SELECT id FROM people ORDER BY id") == [(0,), (2,)]
+    database.drop()
+
+
+def test_a_lock_of_mysql_that_could_not_be_had_in_time_is_asked_for_again(mariadb: MariaServer) -> None:
+    database = mariadb.database(f"test_{uuid.uuid4().hex[:12]}")
+    target = Maria(database)
+    target.execute("CREATE TABLE people (id integer PRIMARY KEY, name varchar(50), balance decimal(5, 2))")
+    target.execute("INSERT INTO people VALUES (1, 'old', 0)")
+    mariadb.execute("SET GLOBAL innodb_lock_wait_timeout = 1")
+    try:
+        with database.connect(autocommit=False) as other, other.cursor() as cursor:
+            cursor.execute("UPDATE people SET balance = 1")
+            release = threading.Timer(2.5, other.commit)
+            release.start()
+            with run(target, insert_mode="upsert", pk_mode="record_key") as sink:
+                sink.put(person(1, "Ada"))
+                sink.commit()
+            release.join()
+    finally:
+        mariadb.execute("SET GLOBAL innodb_lock_wait_timeout = DEFAULT")
+    assert target.execute("SELECT name FROM people") == [("Ada",)]
+    database.drop()
+
+
 @pytest.mark.parametrize("value", ["x" * 1_500_000, "'" * 700_000, "\U0001f600" * 300_000])
 def test_a_row_that_is_too_large_for_a_statement_of_mysql_costs_no_other(mariadb: MariaServer, value: str) -> None:
     database = mariadb.database(f"test_{uuid.uuid4().hex[:12]}")

@@ -50,10 +50,25 @@ def test_what_libpq_says_without_a_state(said: str, temporary: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "temporary"), [(1205, True), (1213, True), (2006, True), (2013, True), (1040, True), (1045, False)]
+    ("number", "state", "temporary"),
+    [
+        (1205, "HY000", True),
+        (1213, "40001", True),
+        (1226, "42000", True),
+        (1290, "HY000", True),
+        (1317, "70100", True),
+        (2006, None, True),
+        (2013, None, True),
+        (1040, "08004", True),
+        (1152, "08S01", True),
+        (1045, "28000", False),
+        (1064, "42000", False),
+        (1364, "HY000", False),
+    ],
 )
-def test_numbers_of_mysql(number: int, temporary: bool) -> None:
-    assert passes(wrapped(pymysql.err.OperationalError(number, "x"), pymysql.err.Error)) is temporary
+def test_numbers_of_mysql(number: int, state: str | None, temporary: bool) -> None:
+    error = pymysql.err.OperationalError(number, "x", sqlstate=state)
+    assert passes(wrapped(error, pymysql.err.Error)) is temporary
 
 
 def test_duplicates_stay() -> None:
