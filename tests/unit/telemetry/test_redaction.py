@@ -1,5 +1,6 @@
 import logging
 import sys
+import time
 
 import pytest
 from hypothesis import given
@@ -59,6 +60,20 @@ def test_a_secret_of_a_file_is_hidden_without_the_line_end_of_the_file(redactor:
     assert redactor.redact("user 'hunter2' abc") == f"user '{MASK}' abc"
     assert redactor.redact('{"user": "hunter2\\n"}') == f'{{"user": "{MASK}"}}'
     assert redactor.redact("p=pa%22ss&q=1") == f"p={MASK}&q=1"
+
+
+def test_thousands_of_secrets_are_remembered_one_after_another(redactor: Redactor) -> None:
+    began = time.monotonic()
+    for number in range(1_000):
+        redactor.remember([f"secret-of-{number}", f"{number:06}-other"])
+    assert time.monotonic() - began < 5  # a pattern of all of them, compiled each time, takes a minute
+    text = "secret-of-7 000007-other secret-of-77 secret-of-x"
+    assert redactor.redact(text) == f"{MASK} {MASK} {MASK} secret-of-x"
+
+
+def test_a_mask_stays_as_it_is_whatever_is_a_secret(redactor: Redactor) -> None:
+    redactor.remember(["hidden", "[hid", "]hidden"])
+    assert redactor.redact(f"a {MASK}{MASK}hidden [hid x") == f"a {MASK}{MASK}{MASK} {MASK} x"
 
 
 def test_what_is_too_short_does_not_tear_holes(redactor: Redactor) -> None:
