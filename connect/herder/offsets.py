@@ -53,12 +53,14 @@ def read_offsets(worker: Worker, name: str, config: Mapping[str, str]) -> list[O
     return [_sink_entry(partition, offset) for partition, offset in sorted(committed.items())]
 
 
-def alter_offsets(worker: Worker, name: str, config: Mapping[str, str], entries: Sequence[OffsetEntry]) -> str:
-    """Change offsets; None removes one. The connector must be stopped. Returns a message for the user.
+def altering(worker: Worker, name: str, config: Mapping[str, str], entries: Sequence[OffsetEntry]) -> Callable[[], str]:
+    """Ask the connector, which may take long; then return what changes its offsets. None removes one.
+
+    The connector must be stopped, and still be so when they are changed. The result of that is a message for the user.
 
     Raises:
         BadRequestError: their form is wrong, or the connector refuses them.
-        HerderError: they could not be changed.
+        HerderError: they could not be changed. So may what is returned.
     """
     resolved = {**worker.resolved(config).values, "name": name}
     ref = connector_plugin(worker.plugins, resolved)
@@ -67,7 +69,10 @@ def alter_offsets(worker: Worker, name: str, config: Mapping[str, str], entries:
             _plain("partition", entry.partition)
             _plain("offset", entry.offset or {})
         checked, _ = _ask(worker, ref, name, resolved, [(dict(e.partition), e.offset) for e in entries])
-        worker.stores.of(resolved).set(name, [(e.partition, e.offset) for e in entries])
+        store = worker.stores.of(resolved)
+
+        def change() -> None:
+            store.set(name, [(e.partition, e.offset) for e in entries])
     else:
         offsets = parse_sink_offsets(entries)
         checked, elsewhere = _ask(
@@ -77,28 +82,44 @@ def alter_offsets(worker: Worker, name: str, config: Mapping[str, str], entries:
             offsets |= _beginnings(
                 worker, resolved, [partition for partition, offset in offsets.items() if offset is None]
             )
-        _change_group(name, "alter", lambda: groups.alter_offsets(worker.raw, resolved, offsets))
-    return _done("altered", checked)
+
+        def change() -> None:
+            _change_group(name, "alter", lambda: groups.alter_offsets(worker.raw, resolved, offsets))
+
+    return _changing(change, "altered", checked)
 
 
-def reset_offsets(worker: Worker, name: str, config: Mapping[str, str]) -> str:
-    """Remove all offsets. The connector must be stopped. Returns and raises as `alter_offsets` does."""
+def resetting(worker: Worker, name: str, config: Mapping[str, str]) -> Callable[[], str]:
+    """Remove all offsets: likewise."""
     resolved = {**worker.resolved(config).values, "name": name}
     ref = connector_plugin(worker.plugins, resolved)
     if ref.kind is PluginKind.SOURCE:
         store = worker.stores.of(resolved)
         partitions = [partition for partition, _ in store.all(name)]
         checked, _ = _ask(worker, ref, name, resolved, [(dict(partition), None) for partition in partitions])
-        store.set(name, [(partition, None) for partition in partitions])
+
+        def change() -> None:
+            store.set(name, [(partition, None) for partition in partitions])
     else:
         committed = groups.committed_offsets(worker.raw, resolved)
         checked, elsewhere = _ask(worker, ref, name, resolved, [(list(partition), None) for partition in committed])
-        if not elsewhere:
-            _change_group(name, "reset", lambda: groups.delete_group(worker.raw, resolved))
-        else:
-            beginnings = _beginnings(worker, resolved, list(committed))
-            _change_group(name, "reset", lambda: groups.alter_offsets(worker.raw, resolved, beginnings))
-    return _done("reset", checked)
+        beginnings = _beginnings(worker, resolved, list(committed)) if elsewhere else None
+
+        def change() -> None:
+            if beginnings is None:
+                _change_group(name, "reset", lambda: groups.delete_group(worker.raw, resolved))
+            else:
+                _change_group(name, "reset", lambda: groups.alter_offsets(worker.raw, resolved, beginnings))
+
+    return _changing(change, "reset", checked)
+
+
+def _changing(change: Callable[[], None], what: str, checked: bool) -> Callable[[], str]:
+    def changing() -> str:
+        change()
+        return _done(what, checked)
+
+    return changing
 
 
 def parse_sink_offsets(entries: Sequence[OffsetEntry]) -> dict[TopicPartition, int | None]:

@@ -277,10 +277,10 @@ class WorkerHerder:
         return self._assigned.queue.submit(name, what, lambda: self._assigned.run_task(name, number))
 
     def alter_offsets(self, name: str, entries: Sequence[OffsetEntry]) -> Future[str]:
-        return self._change_offsets(name, lambda config: offsets.alter_offsets(self.worker, name, config, entries))
+        return self._change_offsets(name, lambda config: offsets.altering(self.worker, name, config, entries))
 
     def reset_offsets(self, name: str) -> Future[str]:
-        return self._change_offsets(name, lambda config: offsets.reset_offsets(self.worker, name, config))
+        return self._change_offsets(name, lambda config: offsets.resetting(self.worker, name, config))
 
     def set_logger_level(self, namespace: str, level: str, *, cluster: bool = False) -> list[str]:
         if cluster:
@@ -289,20 +289,26 @@ class WorkerHerder:
             return []
         return levels.set(namespace, level)
 
-    def _change_offsets(self, name: str, change: Callable[[Mapping[str, str]], str]) -> Future[str]:
+    def _change_offsets(self, name: str, prepare: Callable[[Mapping[str, str]], Callable[[], str]]) -> Future[str]:
         what = f"changing offsets of connector {name}"
 
-        def stopped() -> Mapping[str, str]:
+        def stopped() -> tuple[Mapping[str, str], int | None]:
+            """The connector's configuration, and the generation of its tasks."""
             config, state = self._pool.config(name), self._pool.state
             offsets.refuse_unless_stopped(name, TargetState(state.target(name)), len(state.task_ids(name)))
-            return config
+            return config, state.commits.get(name)
 
         def fence_and_change() -> str:
             self._assigned.settled(name).result()
-            first = self._leader.submit(name, what, stopped).result()
-            if exactly_once(self.worker.config) and connector_type(self.worker.plugins, first) == "source":
-                self._fencing.fence(name).result()  # a task that is thought dead must not store others afterwards
-            return self._leader.submit(name, what, lambda: change(stopped())).result()
+            answer: str | None = None
+            while answer is None:  # again where it ran, or was changed, in between
+                config, _ = first = self._leader.submit(name, what, stopped).result()
+                if exactly_once(self.worker.config) and connector_type(self.worker.plugins, config) == "source":
+                    self._fencing.fence(name).result()  # a task that is thought dead must not store others afterwards
+                # Never on the leader's thread: a connector that hangs would delay everybody's changes (P6).
+                change = prepare(config)
+                answer = self._leader.submit(name, what, partial(_if_still, first, stopped, change)).result()
+            return answer
 
         self._leader.refuse_unless_leader()
         return self._checks.submit(name, fence_and_change)
@@ -310,6 +316,11 @@ class WorkerHerder:
     def _followed(self, name: str, written: Future[T], answer: Callable[[T], R]) -> Future[R]:
         """Done when a change is written; without other workers, when it was also followed."""
         return then(written, lambda: answer(written.result()), until=lambda: self._assigned.settled(name))
+
+
+def _if_still(before: T, now: Callable[[], T], change: Callable[[], R]) -> R | None:
+    """Change something if all is as it was before."""
+    return change() if now() == before else None
 
 
 def standalone(raw: Mapping[str, str], config: Config, resolver: Resolver, offsets: OffsetStore) -> WorkerHerder:
