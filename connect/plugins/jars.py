@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
@@ -137,7 +138,7 @@ def _version(jar: Path) -> str | None:
 
 def _entries(place: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:
     """Files of a jar, or of a folder of classes, by names."""
-    with suppress(OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError):
+    with suppress(OSError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError):
         if place.is_dir():
             for file in sorted(place.rglob("*")):
                 name = file.relative_to(place).as_posix()

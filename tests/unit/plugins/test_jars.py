@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import struct
 import zipfile
@@ -107,6 +108,21 @@ def test_each_jar_and_each_folder_is_a_plug_in(tmp_path: Path) -> None:
         "x.D": str(tmp_path / "classes"),
     }
     assert plugins.find(PluginKind.SOURCE, "x.B").target == "java.source:x.B"
+
+
+@pytest.mark.parametrize("value", [0x00, 0xFF])
+def test_a_jar_that_is_damaged_anywhere_keeps_no_other_plug_in_from_being_found(tmp_path: Path, value: int) -> None:
+    jar(tmp_path / "whole.jar", {"x.A": class_file("x.A", SOURCE)})
+    place = tmp_path / "damaged.jar"
+    with zipfile.ZipFile(place, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(f"META-INF/services/{SOURCE}", "x.B\n" * 50)
+        archive.writestr("x/B.class", class_file("x.B", SOURCE))
+    whole = place.read_bytes()
+    for at in range(len(whole) - 4):
+        place.write_bytes(whole[:at] + bytes([value] * 4) + whole[at + 4 :])
+        os.utime(place, ns=(at, at))  # so that it is read again
+        found = {ref.name for ref in Plugins.discover([tmp_path]).of_java()}
+        assert "x.A" in found, at
 
 
 def test_a_jar_that_is_renewed_is_read_again(tmp_path: Path) -> None:
