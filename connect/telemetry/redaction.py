@@ -54,19 +54,13 @@ class Redactor:
     """Hides secrets in texts. Safe to use from many threads."""
 
     def __init__(self) -> None:
-        self._known: set[str] = set()
-        #: By how they begin, the longest first: one secret may be part of another. A pattern of all of them would have
-        #: to be compiled again for each new one, and tries them all at each sign of a text.
-        self._by_head: dict[str, tuple[str, ...]] = {}
+        self._known: frozenset[str] = frozenset()
         self._lock = threading.Lock()
 
     def remember(self, secrets: Iterable[str]) -> None:
         """Hide these from now on, also inside JSON and URLs. Those shorter than 4 characters are not hidden."""
         spellings = {text for secret in secrets for text in _spellings(secret) if len(text) >= _SHORTEST}
         with self._lock:
-            for text in spellings - self._known:
-                head = text[:_SHORTEST]
-                self._by_head[head] = tuple(sorted((*self._by_head.get(head, ()), text), key=len, reverse=True))
             self._known |= spellings
 
     @property
@@ -92,19 +86,14 @@ class Redactor:
         return _masked(text, list(self._known_in(text)))
 
     def _known_in(self, text: str) -> Iterator[Span]:
-        if not self._by_head:
+        # A pattern of all secrets would have to be compiled again for each new one. Most texts have none.
+        found = [secret for secret in self._known if secret in text]
+        if not found:
             return
-        position, last = 0, len(text) - _SHORTEST
-        while position <= last:
-            begin = position
-            position += 1
-            if (secrets := self._by_head.get(text[begin : begin + _SHORTEST])) is None and text[begin] != MASK[0]:
-                continue
-            if text.startswith(MASK, begin):
-                position = begin + len(MASK)
-            elif (secret := next((one for one in secrets or () if text.startswith(one, begin)), None)) is not None:
-                position = begin + len(secret)
-                yield Span(begin, position)
+        longest_first = sorted(found, key=len, reverse=True)  # one secret may be part of another
+        for match in re.finditer("|".join(map(re.escape, [MASK, *longest_first])), text):
+            if match[0] != MASK:
+                yield Span(*match.span())
 
 
 class RedactingFilter(logging.Filter):
