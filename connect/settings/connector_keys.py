@@ -478,4 +478,15 @@ def topics_at_fault(config: Mapping[str, Any]) -> list[tuple[str, str]]:
         return [("topics", "is missing. Name the topics to consume here, or set topics.regex.")]
     if dead and dead in topics:
         return [("topics", f'holds "{dead}", the dead letter topic, so bad records would come back. Take it out.')]
+    if dead and pattern and _matches(pattern, dead):
+        why = f'matches "{dead}", the dead letter topic, so bad records would come back without end.'
+        return [("topics.regex", f"{why} Choose another name for that topic, or a pattern that excludes it.")]
     return []
+
+
+def _matches(pattern: str, topic: str) -> bool:
+    """Whether a sink with this pattern consumes a topic; what is wrong with the pattern is said of its key."""
+    try:
+        return java_regex(pattern).fullmatch(topic) is not None
+    except ValueError:
+        return False

@@ -436,6 +436,18 @@ def test_a_sink_needs_topics(check: Check) -> None:
     assert check(config | {"topics.regex": "t.*"}).ok
 
 
+def test_a_sink_does_not_consume_its_own_dead_letters(check: Check) -> None:
+    config = SINK | {"errors.deadletterqueue.topic.name": "orders-dlq", "errors.tolerance": "all"}
+    assert at_fault(check(config | {"topics": "orders,orders-dlq"})) == {"topics"}
+    del config["topics"]
+    found = check(config | {"topics.regex": "orders.*"})
+    assert at_fault(found) == {"topics.regex"}
+    assert ("topics.regex", 'matches "orders-dlq"') in [(key, text[:20]) for key, text in found.errors()]
+    assert check(config | {"topics.regex": "orders(?!-dlq$).*"}).ok
+    assert check(config | {"topics.regex": "orders"}).ok  # of a whole name
+    assert at_fault(check(config | {"topics.regex": "orders("})) == {"topics.regex"}
+
+
 def test_a_dead_letter_topic_with_a_policy_that_stops_at_the_first_is_doubted(check: Check) -> None:
     dead = SINK | {"errors.deadletterqueue.topic.name": "dead"}
     assert [key for key, _ in check(dead).warnings] == ["errors.deadletterqueue.topic.name"]
