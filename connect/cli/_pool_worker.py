@@ -30,11 +30,11 @@ from connect.kafka.clients.checks import check_client
 from connect.kafka.clients.errors import NotLetInError, away_from
 from connect.kafka.clients.kafka_python_settings import kafka_python_settings
 from connect.kafka.clients.settings import task_java_settings
-from connect.peers import PeerClient
+from connect.peers import PeerClient, sign
 from connect.peers.tls import peer_context
 from connect.plugins import CONVERTERS, Plugins
 from connect.settings.definition import Config
-from connect.settings.distributed_keys import HistoryOptions
+from connect.settings.distributed_keys import HistoryOptions, SigningOptions
 from connect.settings.worker_keys import DISTRIBUTED
 from connect.storage import Status
 from connect.storage.config_history import ConfigHistory
@@ -185,8 +185,9 @@ _UNSYNC = "worker.unsync.backoff.ms"
 
 
 def check_pool_worker(worker: WorkerFile, problems: Problems) -> None:
-    """Find missing converters and stores, topics that are the same, and contradictory keys."""
-    for key, message in (*converters(worker), *_topics(worker), *_protocol(worker), *own_client(worker)):
+    """Find missing converters and stores, topics that are the same, and wrong or contradictory keys."""
+    checks = (converters, _topics, _protocol, _signing, own_client)
+    for key, message in (found for check in checks for found in check(worker)):
         problems.error(worker.where(key), message, key=key)
 
 
@@ -229,3 +230,19 @@ def _protocol(worker: WorkerFile) -> Iterator[tuple[str, str]]:
     if worker.config["connect.protocol"] == "eager" and _UNSYNC in worker.raw:
         message = "is not available with connect.protocol=eager: a worker that cannot catch up with the configurations"
         yield _UNSYNC, f"{message} stays in the group, and tries again after worker.sync.timeout.ms. Remove the key."
+
+
+def _signing(worker: WorkerFile) -> Iterator[tuple[str, str]]:
+    """Algorithms that are not known, or with which workers would refuse each other's requests, again and again."""
+    options, key = SigningOptions.parse(worker.config), "inter.worker.verification.algorithms"
+    for where, names in (
+        ("inter.worker.signature.algorithm", [options.algorithm]),
+        (key, options.verified_algorithms),
+    ):
+        for name in names:
+            try:
+                sign(b"", b"", name)
+            except ConfigError as error:
+                yield where, error.message
+    if options.algorithm.lower() not in map(str.lower, options.verified_algorithms):
+        yield key, f"lacks {options.algorithm}, by which the worker signs (inter.worker.signature.algorithm). Add it."

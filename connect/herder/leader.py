@@ -253,7 +253,7 @@ class Leader:
         self._next_key.start()
 
     def _put_session_key(self, now_ms: int) -> None:
-        size = (self._signing.key_size or 256) // 8
+        size = -(-(self._signing.key_size or 256) // 8)
         algorithm = self._signing.key_algorithm
         try:
             self._claim()

@@ -98,7 +98,11 @@ class SigningOptions(Options):
         doc="The algorithm that makes the key for signing requests between workers.",
     )
     key_size = Int(
-        "inter.worker.key.size", default=None, importance="LOW", doc="Its size in bits; empty for the usual one."
+        "inter.worker.key.size",
+        default=None,
+        importance="LOW",
+        validator=at_least(40),
+        doc="Its size in bits; empty for the usual one.",
     )
     key_ttl_ms = Int(
         "inter.worker.key.ttl.ms",

@@ -1,0 +1,56 @@
+"""What is said of a pool worker's file before it starts."""
+
+from __future__ import annotations
+
+import pytest
+
+from connect.cli._pool_worker import check_pool_worker
+from connect.cli._problems import Problems
+from connect.cli._worker_files import worker_of
+from connect.settings.properties import loads
+from connect.settings.worker_keys import DISTRIBUTED
+
+FILE = """\
+bootstrap.servers=localhost:9092
+group.id=pool
+key.converter=StringConverter
+value.converter=StringConverter
+config.storage.topic=configs
+offset.storage.topic=offsets
+status.storage.topic=statuses
+"""
+SIGNED, VERIFIED = "inter.worker.signature.algorithm", "inter.worker.verification.algorithms"
+
+
+def said(lines: str = "") -> list[str]:
+    problems = Problems(["w.properties"])
+    check_pool_worker(worker_of(loads(FILE + lines, "w.properties"), problems, DISTRIBUTED), problems)
+    return problems.errors()
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "",
+        f"{SIGNED}=HmacSHA512\n{VERIFIED}=HmacSHA256,HmacSHA512\n",
+        f"{SIGNED}=hmacsha256\n",
+        "inter.worker.key.size=40\n",
+    ],
+)
+def test_workers_that_believe_each_other_start(lines: str) -> None:
+    assert said(lines) == []
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        (f"{SIGNED}=HmacSHA512\n", f'key "{VERIFIED}": lacks HmacSHA512'),
+        (f"{VERIFIED}=HmacSHA512\n", f'key "{VERIFIED}": lacks HmacSHA256'),
+        (f"{SIGNED}=RSA\n{VERIFIED}=RSA\n", f'key "{SIGNED}": "RSA" is not known here'),
+        (f"{VERIFIED}=HmacSHA256,RSA\n", f'key "{VERIFIED}": "RSA" is not known here'),
+        ("inter.worker.key.size=7\n", 'key "inter.worker.key.size": 7 is too small; the least is 40'),
+        ("inter.worker.key.size=-256\n", 'key "inter.worker.key.size": -256 is too small'),
+    ],
+)
+def test_workers_that_would_refuse_each_others_requests_do_not_start(lines: str, words: str) -> None:
+    assert any(words in error for error in said(lines)), said(lines)
