@@ -81,9 +81,22 @@ def take_addresses(worker: WorkerFile, problems: Problems) -> Addresses | None:
         _refused(error, worker, problems, key, chosen=chosen or bool(taken))
         return None
     guard = open_guard_of(worker, problems)
+    _check_headers(options, worker, problems)
     for bound in [*taken, *(apart or [])]:
         _warn_if_open(bound, worker, guard)
     return Addresses(taken, apart, guard)
+
+
+def _check_headers(options: RestOptions, worker: WorkerFile, problems: Problems) -> None:
+    """Without this the REST API would fail of them when all else runs."""
+    if not options.header_rules:
+        return  # nothing to load
+    from rest.headers import parse_rules
+
+    try:
+        parse_rules(options.header_rules)
+    except ConfigError as error:
+        problems.error(worker.where(error.key), error.message, key=error.key)
 
 
 def open_guard_of(worker: WorkerFile, problems: Problems) -> Guard | None:

@@ -6,6 +6,7 @@ import pytest
 
 from connect.cli._pool_worker import check_pool_worker
 from connect.cli._problems import Problems
+from connect.cli._rest import take_addresses
 from connect.cli._worker_files import worker_of
 from connect.settings.properties import loads
 from connect.settings.worker_keys import DISTRIBUTED
@@ -54,3 +55,20 @@ def test_workers_that_believe_each_other_start(lines: str) -> None:
 )
 def test_workers_that_would_refuse_each_others_requests_do_not_start(lines: str, words: str) -> None:
     assert any(words in error for error in said(lines)), said(lines)
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        ("add X-Frame-Options: DENY", None),
+        ("frame: DENY", 'key "response.http.headers.config": "frame: DENY" is not a rule. Write one like: add'),
+    ],
+)
+def test_a_wrong_rule_for_headers_is_said_before_the_worker_starts(rule: str, words: str | None) -> None:
+    lines = f"listeners=http://127.0.0.1:0\nresponse.http.headers.config={rule}\n"
+    problems = Problems(["w.properties"])
+    addresses = take_addresses(worker_of(loads(FILE + lines, "w.properties"), problems, DISTRIBUTED), problems)
+    assert addresses is not None
+    for bound in addresses.main:
+        bound.socket.close()
+    assert [words in error for error in problems.errors()] == ([True] if words else [])
