@@ -14,6 +14,8 @@ from connect.worker.messages import Progress, Spans, UsedTopics
 #: How often a task tells how far it is; and how often one that moves nothing looks whether there is something to tell.
 _EVERY_S = 1.0
 _QUIET_S = 5.0
+#: After so many seconds it names its topics again: a user may have reset them, and does not ask the task.
+_TOPICS_S = 10.0
 
 
 class ProgressReport:
@@ -52,14 +54,18 @@ class ProgressReport:
         self._control = control
         self._due = 0.0
         self._topics: set[str] = set()
+        self._forget_at = 0.0
         self._told: tuple[int, int, int, int] | None = None
         self._quiet_since = 0  # records read when there was nothing to tell
         self._look_again = 0.0
 
     def used(self, topics: Column[str]) -> None:
-        """Records of these topics were read or written: report the new ones to the worker."""
+        """Records of these topics were read or written: report those to the worker that it was not told lately."""
         if not len(topics):
             return
+        if (now := time.monotonic()) >= self._forget_at:
+            self._forget_at = now + _TOPICS_S
+            self._topics.clear()
         new = ({topics[0]} if topics.constant else set(topics)) - self._topics
         if new:
             self._topics |= new

@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
+from connect.data.column import Plain
 from connect.telemetry.metrics import Registry
 from connect.worker import progress
-from connect.worker.messages import Progress
+from connect.worker.messages import Progress, UsedTopics
 from connect.worker.progress import ProgressReport
 
 from .fakes import Clock, FakeControl
@@ -59,3 +60,14 @@ def test_it_says_what_was_counted_and_what_was_measured(clock):
     made.read, made.records = 10, 9
     made.tell()
     assert control.said == [Progress(records=9, read=10, lag=4, errors=1, metrics=[])]
+
+
+def test_topics_are_named_again_in_a_while_as_somebody_may_have_reset_them(clock):
+    control = FakeControl(clock, [])
+    made = report(control)
+    for _ in range(21):
+        made.used(Plain(["a", "b"]))
+        made.used(Plain(["a"]))
+        clock.now += 1
+    told = [message.topics for message in control.said if isinstance(message, UsedTopics)]
+    assert told == [["a", "b"]] * 3
