@@ -31,7 +31,7 @@ OF_THE_RUN = {
     "connect.pipeline.tap_masks.__init__": "the operator's: as a shell's, and for each star 50 letters at most",
     "connect.settings.java_regex.java_regex": "a user's: tests/unit/herder/test_users_patterns.py",
     "connect.settings.providers.configure": "the operator's",
-    "connect.telemetry.redaction.remember": "secrets, escaped",
+    "connect.telemetry.redaction._known_in": "secrets, escaped",
     "connect.telemetry.secret_shapes._closing": "measured here",
     "connectors.jdbc.changes.keys.adjusted": "one of two sets of characters",
     "connectors.jdbc.source.tables._like": "Python's own, linear for each star",
