@@ -92,15 +92,18 @@ class Spares:
         _end(over)
 
     def _tend_in(self, seconds: float, engine: str) -> None:
-        timer = threading.Timer(seconds, self._tend, (engine,))
-        timer.daemon = True
         with self._lock:
-            if self._closed or not self._wanted:
-                return
-            if before := self._timers.get(engine):
-                before.cancel()
-            self._timers[engine] = timer
-            timer.start()
+            self._schedule(seconds, engine)
+
+    def _schedule(self, seconds: float, engine: str) -> None:
+        """The same, with the lock."""
+        if self._closed or not self._wanted:
+            return
+        if before := self._timers.get(engine):
+            before.cancel()
+        timer = self._timers[engine] = threading.Timer(seconds, self._tend, (engine,))
+        timer.daemon = True
+        timer.start()
 
     def _tend(self, engine: str) -> None:
         """Start those that are missing while the engine is in use or about to be, end them when it is not."""
@@ -113,9 +116,9 @@ class Spares:
                 over, waiting[wanted:] = waiting[wanted:], []
                 missing = wanted - len(waiting)
                 spare = Spare(engine, self._config, self._folders.get(engine))
+                if expected:
+                    self._schedule(KEPT_S, engine)
             _end(over)
-            if expected:
-                self._tend_in(KEPT_S, engine)
             for _ in range(missing):
                 try:
                     child = ChildProcess(pack_process.main, msgspec.msgpack.encode(spare))

@@ -297,7 +297,7 @@ def test_the_next_connector_takes_the_jvm_that_waits(pool: Pool, tmp_path: Path,
     waiting = jvms(worker)[-1]
     worker.create("sink", {"connector.class": SINK, "file": str(back), "topics": topic, **java})
     pool.until(lambda: back.exists() and back.read_text() == "a line\n", "the line is there", within=PATIENCE_S)
-    pool.until(lambda: len(jvms(worker)) == 4, "the next one waits", within=PATIENCE_S)
+    pool.until(lambda: len(jvms(worker)) == 5, "the next one waits, beside the sink's host", within=PATIENCE_S)
     waiting.kill()
     pool.until(lambda: worker.states("sink")["0"][0] == "FAILED", "it was the sink's", within=PATIENCE_S)
     assert worker.runs("source", 1)
