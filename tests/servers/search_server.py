@@ -5,8 +5,11 @@ import shutil
 import urllib.error
 import urllib.request
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar
+
+import psutil
 
 from tests.servers.own_process import not_root, unpacked
 from tests.servers.server_process import ServerProcess
@@ -50,6 +53,14 @@ class SearchServer(ServerProcess):
                 **{name.replace("__", "."): value for name, value in settings.items()},
             }
         )
+
+    def start(self, **settings: str) -> None:
+        # It attaches to itself, by a file that has its process number: one of another user's JVM stops that.
+        for left in Path("/tmp").glob(".java_pid*"):
+            if not psutil.pid_exists(int(left.name.removeprefix(".java_pid"))):
+                with suppress(OSError):
+                    left.unlink()
+        super().start(**settings)
 
     @property
     def url(self) -> str:
