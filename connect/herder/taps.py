@@ -15,6 +15,9 @@ from connect.pipeline.outcome import SeenOutcome
 from connect.worker import messages
 from connect.worker.supervisor import TaskProcess
 
+#: How long the pipe of a task may take.
+_TAKEN_WITHIN_S: Final = 0.1
+
 _decoder: Final = msgspec.json.Decoder(SeenOutcome)
 
 
@@ -46,7 +49,7 @@ class Tapping:
 
 
 class Taps:
-    """Safe to use from many threads. Nothing here blocks."""
+    """Safe to use from many threads. Nothing here blocks, but for a moment where a task does not read."""
 
     def __init__(self) -> None:
         self._open: dict[int, Tapping] = {}
@@ -58,8 +61,10 @@ class Taps:
         with self._lock:
             tapping = Tapping(next(self._questions), records, set(processes))
             self._open[tapping.question] = tapping
-        for process in processes.values():
-            process.offer(messages.OpenTap(tapping.question, records, seconds))
+        for number, process in processes.items():
+            # At once, unless another message is on its way to the task.
+            if not process.offer(messages.OpenTap(tapping.question, records, seconds), _TAKEN_WITHIN_S):
+                self._refuse(tapping, number, "It shows no records: it does not read what its worker tells it.")
         if not processes:
             tapping.full.set_result(None)
         return tapping

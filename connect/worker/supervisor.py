@@ -148,10 +148,13 @@ class TaskProcess:
         except OSError:
             pass
 
-    def offer(self, message: messages.Message, within: float = 0) -> None:
-        """Send a message to the task if that takes at most this many seconds: by default at once."""
-        with contextlib.suppress(OSError):
+    def offer(self, message: messages.Message, within: float = 0) -> bool:
+        """Send a message to the task if that takes at most this many seconds: by default at once. Whether it has."""
+        try:
             self.child.channel.send(message, within)
+        except OSError:
+            return False
+        return True
 
     def pause(self) -> None:
         """Pause the task until `resume`."""

@@ -125,7 +125,7 @@ def test_a_sink_shows_what_it_consumed_dropped_and_gave_up(
     finally:
         looking.kill()
     answer = json.loads(said)
-    assert len(answer["records"]) == 9
+    assert len(answer["records"]) == 9, answer["untapped"]
     assert "pw-51x" not in said
     expected = {0: "kept", 1: "dropped", 2: "failed"}
     for one in answer["records"]:

@@ -15,13 +15,16 @@ SHOWN = msgspec.json.encode(SEEN)
 
 
 class Process:
-    """A task that remembers what it was told."""
+    """A task that remembers what it was told, if it `reads`."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, reads: bool = True) -> None:
         self.told: list[Any] = []
+        self._reads = reads
 
-    def offer(self, message: Any) -> None:
-        self.told.append(message)
+    def offer(self, message: Any, within: float) -> bool:
+        if self._reads:
+            self.told.append(message)
+        return self._reads
 
 
 def two() -> dict[int, Any]:
@@ -69,3 +72,10 @@ def test_a_task_may_say_anything() -> None:
     taps.take(3, Tapped(looks.question, SHOWN))  # no task that was asked
     taps.take(0, Tapped(looks.question + 9, SHOWN))
     assert (looks.records, looks.refused) == ([], {})
+
+
+def test_a_task_that_does_not_read_what_it_is_told_is_named() -> None:
+    looks = Taps().open({0: Process(), 1: Process(reads=False)}, 5, 7.0)
+    assert looks.refused == {1: "It shows no records: it does not read what its worker tells it."}
+    assert not looks.full.done()
+    assert Taps().open({1: Process(reads=False)}, 5, 7.0).full.done()
