@@ -2,7 +2,6 @@
 
 import json
 import random
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -76,23 +75,23 @@ def test_tasks_that_write_the_same_at_the_same_time(
         files = [file for file in events.rglob("*") if file.is_file()]
         return sum(file.read_text(errors="replace").count('"Speculative":true') for file in files)
 
-    def all_is_there() -> None:
-        pool.until(lambda: len(set(target.numbers())) >= count, "all records are there", within=WITHIN)
+    def are_there(wanted: int) -> None:
+        pool.until(lambda: len(set(target.numbers())) >= wanted, f"{wanted} records are there", within=WITHIN)
 
     sends()
     worker.create("sink", {**target.config, **spark, "topics": topic})
-    all_is_there()
+    are_there(count)
     for _ in range(10):
         before = begun_again()
         sends()
-        time.sleep(chance.uniform(0.2, 1.5))  # somewhere in the batches
+        are_there(count - chance.randrange(AT_A_TIME // 4, AT_A_TIME))  # somewhere in the batches
         slow = chance.choice(below(psutil.Process(), EXECUTOR))
         with stopped(slow, "pyspark.daemon"):
-            all_is_there()
+            are_there(count)
         if begun_again() > before:
             break
     sends()
-    all_is_there()
+    are_there(count)
     assert worker.runs("sink", 1), worker.states("sink")
     assert Counter(target.numbers()) == Counter(range(count))
     assert begun_again(), "tasks were begun a second time"

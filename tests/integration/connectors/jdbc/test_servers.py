@@ -92,7 +92,6 @@ def test_a_server_dies_with_who_started_it(starter: type) -> None:
     until(lambda: not Path(folder).exists(), 30)
 
 
-@pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="this system has other means")
 def test_every_connection_to_mysql_notices_a_server_that_vanished(mariadb: MariaServer) -> None:
     database = mariadb.database("noticed")
     config = {

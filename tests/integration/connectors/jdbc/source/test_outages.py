@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from connect.testing import SourceRun
 from connectors.jdbc.source import JdbcSourceConnector
 from tests.servers.mariadb import MariaServer
 from tests.servers.postgresql import PostgresServer
+from tests.support.waiting import until
 
 PollUntil = Callable[[SourceRun, Callable[[], Any]], None]
 
@@ -216,10 +216,16 @@ def test_a_pause_in_the_middle_of_a_table_of_mysql_does_not_begin_it_again(
     mariadb_shop.execute("CREATE TABLE t (id varchar(20) PRIMARY KEY, pad text)")
     mariadb_shop.execute("INSERT INTO t SELECT seq, repeat('x', 20000) FROM seq_1_to_1000")
     mariadb.execute("SET GLOBAL net_write_timeout = 1")
+
+    def writes_since() -> int:
+        """How long the server has waited for the reader, in seconds."""
+        waits = "SELECT max(time) FROM information_schema.processlist WHERE state = 'Writing to net'"
+        return int(mariadb.execute(waits)[0][0] or 0)
+
     try:
         with mariadb_shop.run(mode="snapshot", batch_max_rows="10") as run:
             run.poll_until(10)
-            time.sleep(3)
+            until(lambda: writes_since() >= 2, 30)
             run.poll_until(1000)
             run.poll_all()
             assert len(run.records) == 1000
