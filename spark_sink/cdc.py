@@ -2,7 +2,7 @@
 
 Written once for both engines: a step behind the transformations, over whole columns. A changed record has as its value
 the row's fields, the position and time of the change, and a mark (`CHANGE`) that is "d" for a deletion, whose fields
-are null, and empty otherwise.
+are null, names the fields that the event has no value of (`unsent`), which are null, too, and is empty otherwise.
 
 https://debezium.io/documentation/reference/stable/connectors/postgresql.html#postgresql-events
 """
@@ -10,7 +10,7 @@ https://debezium.io/documentation/reference/stable/connectors/postgresql.html#po
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
@@ -23,8 +23,9 @@ from connect.data.times import EPOCH
 from connect.data.values import GroupedValues, Values
 from spark_sink.merge_keys import NONE
 from spark_sink.table_settings import TableOptions
+from spark_sink.unavailable import Placeholder
 
-#: The field that marks a deletion.
+#: The field that marks what a change is.
 CHANGE: Final = "_connect_change"
 DELETED: Final = "d"
 
@@ -62,15 +63,23 @@ class ChangeEvents:
         timestamp: the column for when the source made the change.
         key_fields: the fields of the row that make the key, in place of the record's; empty for the record's own.
         fails_on_truncate: whether a TRUNCATE is a problem; else it is left out.
+        placeholder: what stands for values that the event does not have; empty for values as they are.
     """
 
     def __init__(
-        self, position: str, timestamp: str, key_fields: Sequence[str] = (), *, fails_on_truncate: bool = True
+        self,
+        position: str,
+        timestamp: str,
+        key_fields: Sequence[str] = (),
+        *,
+        fails_on_truncate: bool = True,
+        placeholder: str = "",
     ) -> None:
         self._position = position
         self._timestamp = timestamp
         self._key_fields = tuple(key_fields)
         self._fails_on_truncate = fails_on_truncate
+        self._placeholder = Placeholder(placeholder) if placeholder else None
         self._row_schema = lru_cache(maxsize=1000)(self._make_row_schema)
 
     def changed(self, batch: SinkBatch) -> Changes:
@@ -102,7 +111,11 @@ class ChangeEvents:
             return None
         fields = () if options.pk_from_key else options.pk_fields
         return cls(
-            options.cdc_position, options.cdc_timestamp, fields, fails_on_truncate=options.cdc_truncate == "fail"
+            options.cdc_position,
+            options.cdc_timestamp,
+            fields,
+            fails_on_truncate=options.cdc_truncate == "fail",
+            placeholder="" if options.ends else options.cdc_unavailable,  # a version has no older one to take it from
         )
 
     # Events of a schema.
@@ -123,10 +136,15 @@ class ChangeEvents:
         after, before = events.field("after"), events.field("before") if events.struct.field("before") else None
         fields = after.schema.fields
         columns = _flat(after)
+        marks = [DELETED if op == DELETED else "" for op in ops]
+        if self._placeholder is not None:
+            columns, unsent = self._placeholder.taken_out(columns)
+            for row, numbers in unsent.items():
+                marks[row] = _mark(fields[number].name for number in numbers)
         source = events.field("source").items if events.struct.field("source") else [None] * len(rows)
         columns.append(FieldColumn(OPTIONAL_STRING, [position(each) for each in source]))
         columns.append(FieldColumn(_TIMESTAMP, [_moment(each) for each in source]))
-        columns.append(FieldColumn(STRING, [DELETED if op == DELETED else "" for op in ops]))
+        columns.append(FieldColumn(STRING, marks))
         values = StructColumns(self._row_schema(after.schema), columns)
         if not self._key_fields:
             return rows, values, values
@@ -162,8 +180,9 @@ class ChangeEvents:
             keys.append({name: row.get(name) for name in self._key_fields})
             source = event.get("source")
             marks = {self._position: position(source), self._timestamp: _moment(source)}
-            marks[CHANGE] = DELETED if gone else ""
-            values.append(marks if gone else {**row, **marks})
+            unsent = self._placeholder.fields_of(row) if self._placeholder is not None and not gone else []
+            marks[CHANGE] = DELETED if gone else _mark(unsent)
+            values.append(marks if gone else {**row, **dict.fromkeys(unsent), **marks})
         return ([rows[at] for at in kept], Values(values), Values(keys)) if kept else None
 
     def _kept(self, rows: Sequence[int], ops: Sequence[Any], problems: dict[int, str]) -> list[int]:
@@ -211,25 +230,46 @@ def _moment(source: Any) -> dt.datetime | None:
     return EPOCH + dt.timedelta(milliseconds=moment)
 
 
-def deletions(batch: SinkBatch) -> tuple[SinkBatch, set[int]]:
-    """A changed batch without the mark, and the rows that are deletions."""
+def marks_of(changed: Values) -> list[str]:
+    """The marks of changed records of one schema."""
+    held = changed.struct_columns
+    if held is not None:
+        return held.field(CHANGE).items
+    return ["" if item is None else item[CHANGE] for item in changed.to_list()]
+
+
+def unsent(mark: str) -> list[str]:
+    """The fields that an event has no value of, of a change's mark."""
+    return mark.split("\0")[1:]
+
+
+def _mark(unsent: Iterable[str]) -> str:
+    """The mark of a change without values of some fields: a column's name has no NUL."""
+    return "".join(f"\0{name}" for name in unsent)
+
+
+def taken_apart(batch: SinkBatch) -> tuple[SinkBatch, set[int], dict[int, frozenset[str]]]:
+    """A changed batch without the mark, the rows that are deletions, and the fields that others have no value of."""
     gone: set[int] = set()
+    lacking: dict[int, frozenset[str]] = {}
     groups: list[tuple[Sequence[int], Values]] = []
     for rows, group in batch.values.groups():
-        held = group.struct_columns
+        held, marks = group.struct_columns, marks_of(group)
         if held is not None:
-            marks = held.field(CHANGE).items
             fields = [field for field in held.struct.fields if field.name != CHANGE]
             struct = _without_mark(held.struct)
             values: Values = StructColumns(struct, [held.fields[field.index] for field in fields])
         else:
             items = group.to_list()
-            marks = [item[CHANGE] for item in items]
             values = Values([{name: cell for name, cell in item.items() if name != CHANGE} for item in items])
-        gone.update(row for row, mark in zip(rows, marks, strict=True) if mark == DELETED)
+        for row, mark in zip(rows, marks, strict=True):
+            if mark == DELETED:
+                gone.add(row)
+            elif mark:
+                lacking[row] = frozenset(unsent(mark))
         groups.append((rows, values))
     made = groups[0][1] if len(groups) == 1 else GroupedValues(len(batch), groups)
-    return batch.with_columns(values=made), gone
+    return batch.with_columns(values=made), gone, lacking
 
 
 @lru_cache(maxsize=1000)

@@ -142,3 +142,12 @@ class MergeOptions(settings.Options):
         doc="With cdc.format=debezium: what an event means that says that the source's table was emptied: fail (it is "
         "an error, or a dead letter), ignore (the rows stay).",
     )
+    cdc_unavailable = settings.String(
+        "cdc.unavailable.value.placeholder",
+        default="__debezium_unavailable_value",
+        importance="LOW",
+        group=MERGING,
+        doc="With cdc.format=debezium: what stands for a value that the database did not send, because an update did "
+        "not change it (unavailable.value.placeholder of the source). The column keeps its content. Empty: the "
+        "placeholder is written as any value; so it is with scd.type=2.",
+    )

@@ -14,9 +14,7 @@ from spark_sink.delta.modes import Offsets, quoted
 from spark_sink.delta.table import Table
 from spark_sink.merge_rules import is_not_older, missing_sequence
 from spark_sink.rows.newest import Batch
-
-#: By number, the columns that a record has; None for all.
-RecordColumns = Sequence[frozenset[str] | None]
+from spark_sink.rows.partial import Completed, RecordColumns, completed
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +73,11 @@ def upsert(
         ConnectError: the table lacks a column. Else as `Table.commit`.
     """
     how = how.spelled_as(table)
-    chosen, cleared = Batch(rows, origins, how.keys, how.sequence).newest()
-    rows, deleted = rows.take(chosen), origins.column("deleted").take(chosen)
-    present = pc.if_else(deleted, pa.scalar(None, pa.int32()), origins.column("columns").take(chosen))
-    source, new = partly(rows, rows.column_names, columns, origins.column("columns"), present)
+    batch = Batch(rows, origins, how.keys, how.sequence)
+    chosen, cleared = batch.newest()
+    deleted = origins.column("deleted").take(chosen)
+    found = completed(rows, origins, batch, chosen, columns, outlive=False)
+    source, new = partly(found, rows.column_names, how.sequence)
     marks = {}
     for what, mask in (("deleted", deleted), ("cleared", cleared)):
         if pc.any(mask).as_py():
@@ -102,37 +101,43 @@ def upsert(
 
 
 def partly(
-    source: pa.Table,
-    own: Sequence[str],
-    columns: RecordColumns,
-    said: pa.ChunkedArray,
-    present: pa.ChunkedArray | pa.Array,
+    found: Completed, own: Sequence[str], sequence: Sequence[str], source: pa.Table | None = None
 ) -> tuple[pa.Table, dict[str, str]]:
-    """What the columns of a row that exists are set to. One that the row's record does not have keeps its value.
+    """What the columns of a row that exists are set to. One that nothing is said of keeps its value.
 
     Args:
-        source: of the merge.
-        own: its columns that are the table's.
-        columns: see `upsert`.
-        said: the numbers of the columns of all records.
-        present: for each row of the source that of its record; null where it has none.
+        found: what the batch says.
+        own: the columns of the table.
+        sequence: those that say which of two rows is newer.
+        source: of the merge; None for the rows.
 
     Returns:
-        the source with marks for columns that only some records have, and for each column that any record has the
+        the source with marks for columns that only some rows have, and for each column that any record has the
         expression.
     """
-    names = {number: columns[number] for number in pc.unique(said).to_pylist()}
-    mine = pc.unique(present).drop_null().to_pylist()
+    source = found.rows if source is None else source
+    numbers = found.numbers.drop_null().unique().to_pylist()
     changed = {}
+    if sequence and found.since:
+        ended = free_name(source, "ended")
+        source = source.append_column(ended, found.ended)
     for name in own:
-        having = {number for number, has in names.items() if has is None or name in has}
-        if not having:
+        having = {number for number, has in enumerate(found.columns) if has is None or name in has}
+        if not having.intersection(found.said):
             continue
         changed[name] = f"s.{quoted(name)}"
-        if not having.issuperset(mine):
+        if not having.issuperset(numbers):
             mark = free_name(source, "has")
-            source = source.append_column(mark, pc.is_in(present, pa.array(sorted(having), pa.int32())))
+            source = source.append_column(mark, pc.is_in(found.numbers, pa.array(sorted(having), pa.int32())))
             changed[name] = f"CASE WHEN s.{quoted(mark)} THEN s.{quoted(name)} ELSE t.{quoted(name)} END"
+        if sequence and name in found.since:
+            since = []
+            for column in sequence:
+                since.append(f"s.{quoted(mark := free_name(source, 'since'))}")
+                source = source.append_column(mark, found.since[name].column(column))
+            pairs = [(f"t.{quoted(column)}", s) for column, s in zip(sequence, since, strict=True)]
+            newer = f"s.{quoted(ended)} OR {is_not_older(pairs)}"
+            changed[name] = f"CASE WHEN {newer} THEN {changed[name]} ELSE t.{quoted(name)} END"
     return source, changed
 
 

@@ -7,11 +7,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from spark_sink.delta.merge import Merge, RecordColumns, free_name, partly, started
+from spark_sink.delta.merge import Merge, free_name, partly, started
 from spark_sink.delta.modes import Offsets, quoted
 from spark_sink.delta.table import Table
 from spark_sink.merge_rules import SoftMarks, SoftMerge
 from spark_sink.rows.newest import Batch, KeyChanges
+from spark_sink.rows.partial import RecordColumns, completed
 
 _EPOCH_MS = 0
 _MARKS = ("has_row", "has_order", "is_dead", "dies", "died_at", "dies_at")
@@ -36,10 +37,10 @@ def soft_upsert(
     deleted = next(name for name in rows.column_names if name.casefold() == deleted[0].casefold()), deleted[1]
     batch = Batch(rows, origins, how.keys, how.sequence)
     said = batch.by_key()
-    source, soft = _source(rows, origins, how, said, deleted)
+    found = completed(rows, origins, batch, said.live, columns, outlive=True)
+    source, soft = _source(rows, found.rows, origins, how, said, deleted)
     others = [name for name in rows.column_names if name != deleted[0]]
-    numbers = origins.column("columns")
-    marked, new = partly(source, others, columns, numbers, numbers.take(said.live))
+    marked, new = partly(found, others, how.sequence, source)
     new |= {name: f"s.{quoted(name)}" for name in how.sequence if name in new}  # of the newest change, not of the row
     changed = {
         quoted(name): soft.value(quoted(name), new[name]) for name in others if name not in how.keys and name in new
@@ -55,10 +56,10 @@ def soft_upsert(
 
 
 def _source(
-    rows: pa.Table, origins: pa.Table, how: Merge, said: KeyChanges, deleted: tuple[str, bool]
+    rows: pa.Table, live: pa.Table, origins: pa.Table, how: Merge, said: KeyChanges, deleted: tuple[str, bool]
 ) -> tuple[pa.Table, SoftMerge]:
     """A row for each key: the columns of its newest record, the sequence of its newest change, and the marks."""
-    live, newest = rows.take(said.live), rows.take(said.newest)
+    newest = rows.take(said.newest)
     column, is_timestamp = deleted
     cells = {}
     for name in rows.column_names:

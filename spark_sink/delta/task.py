@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from connect import ConnectError, Offsets, SinkBatch, SinkTask, TopicPartition
 from connect.data.evolution import Mismatch
-from spark_sink.cdc import ChangeEvents, deletions
+from spark_sink.cdc import ChangeEvents, taken_apart
 from spark_sink.delta.routing import by_table, tables_of
 from spark_sink.delta.table import Table
 from spark_sink.rows.opening import taken_over
@@ -109,18 +109,20 @@ class DeltaSinkTask(SinkTask):
 
     def _take(self, batch: SinkBatch) -> None:
         gone: set[int] = set()
+        unsent: dict[int, frozenset[str]] = {}
         if self._events is not None:
             changes = self._events.changed(batch)
             if changes.problems:
                 self._report(batch, [Mismatch(row, why) for row, why in sorted(changes.problems.items())])
-            batch, gone = deletions(changes.batch)
+            batch, gone, unsent = taken_apart(changes.batch)
         tables, homeless = by_table(batch, self._options.table, self._options.table_field)
         unfit = [Mismatch(row, why) for row, why in homeless.items()]
         prepared: list[tuple[Writer, Part]] = []
         for uri, rows in tables:
             writer = self._writer(uri)
             mine = {at for at, row in enumerate(rows) if row in gone} if gone else gone
-            part, mismatches = writer.prepare(batch if len(rows) == len(batch) else batch.take(rows), mine)
+            lacking = {at: unsent[row] for at, row in enumerate(rows) if row in unsent} if unsent else unsent
+            part, mismatches = writer.prepare(batch if len(rows) == len(batch) else batch.take(rows), mine, lacking)
             unfit += [Mismatch(rows[each.row], f"{each.reason} (Table {uri})") for each in mismatches]
             prepared.append((writer, part))
         if unfit:

@@ -60,12 +60,15 @@ class Writer:
 
     # Taking.
 
-    def prepare(self, batch: SinkBatch, gone: Container[int] = ()) -> tuple[Part, list[Mismatch]]:
+    def prepare(
+        self, batch: SinkBatch, gone: Container[int] = (), unsent: Mapping[int, frozenset[str]] | None = None
+    ) -> tuple[Part, list[Mismatch]]:
         """Make rows of a batch, and find the records that do not fit. The caller adds the rows by `waiting.add`.
 
         Args:
             batch: records of the table.
             gone: those that are deletions although they have a value.
+            unsent: fields that records have in their schema only.
 
         Raises:
             RetriableError: the table's storage does not answer.
@@ -79,7 +82,7 @@ class Writer:
             values = values.take(fine)
         fit = self._fitting.fit(shape, values)
         kept = [fine[row] for row in fit.kept] if problems else fit.kept
-        columns = self._declared(values, fine, fit.rows.type) if self._options.mode == UPSERT else []
+        columns = self._declared(values, fine, fit.rows.type, unsent or {}) if self._options.mode == UPSERT else []
         unfit = {**problems, **{fine[each.row]: each.reason for each in fit.mismatches}}
         rows = fit.rows
         keyed = self._options.mode == UPSERT
@@ -92,7 +95,7 @@ class Writer:
         return part, [Mismatch(row, why) for row, why in sorted(unfit.items())]
 
     def _declared(
-        self, values: Values, fine: Sequence[int], rows: pa.StructType
+        self, values: Values, fine: Sequence[int], rows: pa.StructType, unsent: Mapping[int, frozenset[str]]
     ) -> list[tuple[Sequence[int], frozenset[str] | None]]:
         """The columns that records have, as the table spells them, with the records' rows in the batch."""
         spelled = {field.name.casefold(): field.name for field in rows}
@@ -100,7 +103,11 @@ class Writer:
         found: list[tuple[Sequence[int], frozenset[str] | None]] = []
         for at, names in declared(values):
             has = None if names is None else frozenset([*(spelled.get(name.casefold(), name) for name in names), *more])
-            found.append(([fine[row] for row in at], has))
+            numbers = [fine[row] for row in at]
+            for row in unsent.keys() & set(numbers) if unsent else ():
+                lacks = {spelled.get(name.casefold(), name) for name in unsent[row]}
+                found.append(([row], (frozenset(spelled.values()) if has is None else has) - lacks))
+            found.append(([row for row in numbers if row not in unsent] if unsent else numbers, has))
         return found
 
     def forget(self, partitions: Iterable[TopicPartition]) -> None:

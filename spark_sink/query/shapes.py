@@ -43,5 +43,6 @@ def shape_of(name: str, sample: Sample | None, settings: TableSettings) -> RowSh
         metadata=settings.wants_metadata,
         failures=settings.wants_failures,
         merged=settings.mode == UPSERT,
+        partial=settings.mode == UPSERT and sample.partial,
         events=settings.events,
     )

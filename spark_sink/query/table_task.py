@@ -125,7 +125,7 @@ class TableTask(SinkQueryTask):
             return False
         assert isinstance(query, SinkQuery)
         at, offset = found
-        log.info("new fields in %s-%d at offset %d: the query restarts with them", *at, offset)
+        log.info("new fields, or fewer, in %s-%d at offset %d: the query restarts with them", *at, offset)
         sampler = self._sampler(query)
         query.sample = sampler.look({**query.progress.offsets, at: offset}, query.sample, self.keep_going, MORE_ROWS)
         return True

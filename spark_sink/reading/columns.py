@@ -13,6 +13,7 @@ from connect.data.batch import SinkBatch
 from connect.data.schema import Schema
 from connect.data.tables import Unfit, rows_of, schema_of, table_schema
 from connect.data.values import Values
+from spark_sink.cdc import marks_of, unsent
 from spark_sink.reading.failures import FailedRecord
 from spark_sink.reading.plan import RowShape
 
@@ -24,7 +25,8 @@ _METADATA: Final = [
     pa.field("_timestamp", pa.timestamp("us", "UTC")),
     pa.field("_origin", pa.struct([("topic", pa.string()), ("partition", pa.int32()), ("offset", pa.int64())])),
 ]
-_PRESENCE: Final = [pa.field("_whole", pa.bool_()), pa.field("_lacks", pa.list_(pa.string()))]
+_WHOLE: Final = pa.field("_whole", pa.bool_())
+_LACKS: Final = pa.field("_lacks", pa.list_(pa.string()))
 _TEXTS: Final = ("stage", "class", "exception", "message", "trace")
 _FAILURE: Final = pa.field(
     "_failure",
@@ -45,7 +47,7 @@ def spark_schema(shape: RowShape) -> StructType:
         fields.append(pa.field("_key", row_type(shape.keys)))
     fields.append(pa.field("_value", row_type(shape.values)))
     if shape.merged:
-        fields += _PRESENCE
+        fields += [_WHOLE, _LACKS] if shape.partial else [_WHOLE]
     if shape.failures:
         fields.append(_FAILURE)
     return StructType([StructField(field.name, from_arrow_type(field.type)) for field in fields])
@@ -67,6 +69,18 @@ class Misfits:
 
     reasons: Mapping[int, str]
     grows: int | None = None
+
+
+class PartialRecord(Exception):
+    """A record lacks columns.
+
+    Attributes:
+        row: its number in the batch.
+    """
+
+    def __init__(self, row: int) -> None:
+        super().__init__(row)
+        self.row = row
 
 
 class RawColumns:
@@ -109,6 +123,7 @@ class RowColumns:
 
         Raises:
             Unfit: a row does not fit the schema.
+            PartialRecord: a record lacks columns, and the shape has no room for that.
         """
         columns: dict[str, Any] = {}
         n = len(records)
@@ -131,7 +146,11 @@ class RowColumns:
         for name, values, schema, wrap in self._tables(records):
             columns[name] = rows_of(values, schema, wrap=wrap, unknown=self._shape.unknown)
         if self._shape.merged:
-            columns["_whole"], columns["_lacks"] = self._presence(records.values)
+            columns["_whole"], lacks = presence(records.values, self._shape)
+            if self._shape.partial:
+                columns["_lacks"] = lacks
+            elif (row := next((at for at, names in enumerate(lacks) if names), None)) is not None:
+                raise PartialRecord(row)
         return self._made(columns, n)
 
     def misfits(self, records: SinkBatch) -> Misfits:
@@ -152,20 +171,6 @@ class RowColumns:
         if shape.keys is not None:
             yield "_key", records.keys, shape.keys, shape.wrap_key
         yield "_value", records.values, shape.values, shape.wrap
-
-    def _presence(self, values: Values) -> tuple[list[bool], list[list[str] | None]]:
-        """The columns that each row's record does not have."""
-        whole: list[bool] = [False] * len(values)
-        lacks: list[list[str] | None] = [None] * len(values)
-        known = [field.name for field in self._shape.values.fields]
-        for rows, group in values.groups():
-            own, missing = group.schemas[0], None
-            if own is not None:
-                has = {field.name for field in own.fields} or {self._shape.wrap}
-                missing = [name.lower() for name in known if name not in has] or None
-            for row in rows:
-                whole[row], lacks[row] = own is None, missing
-        return whole, lacks
 
     def failures(self, failed: Sequence[FailedRecord]) -> pa.RecordBatch:
         """Records that were given up, as rows without a value."""
@@ -192,6 +197,23 @@ class RowColumns:
                 column = column.cast(field.type)
             arrays.append(column)
         return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+
+
+def presence(values: Values, shape: RowShape) -> tuple[list[bool], list[list[str] | None]]:
+    """Whether each row's record is the whole row, and the columns that it does not have, in lower case."""
+    whole: list[bool] = [False] * len(values)
+    lacks: list[list[str] | None] = [None] * len(values)
+    known = [field.name for field in shape.values.fields]
+    for rows, group in values.groups():
+        own, missing = group.schemas[0], None
+        if own is not None:
+            has = {field.name for field in own.fields} or {shape.wrap}
+            missing = [name.lower() for name in known if name not in has] or None
+        marks = marks_of(group) if shape.events else [""] * len(rows)
+        for row, mark in zip(rows, marks, strict=True):
+            names = [name.lower() for name in unsent(mark)] if mark else []
+            whole[row], lacks[row] = own is None, [*(missing or []), *names] if names else missing
+    return whole, lacks
 
 
 def _misfits(values: Values, schema: Schema, wrap: str, unfit: Unfit) -> Misfits:

@@ -22,7 +22,7 @@ from connect.kafka.reading.range_consumer import RangeConsumer
 from connect.pipeline import sink_chain
 from connect.plugins import Plugins
 from spark_sink.cdc import ChangeEvents
-from spark_sink.reading.columns import RawColumns, RowColumns
+from spark_sink.reading.columns import PartialRecord, RawColumns, RowColumns
 from spark_sink.reading.failures import Failures
 from spark_sink.reading.plan import ReadPlan, RowShape, SchemaChanged
 
@@ -117,7 +117,7 @@ class Reading:
         if not len(records):
             return
         try:
-            yield rows.batch(records)
+            yield _made(records, rows)
         except Unfit:
             yield from self._without_misfits(records, rows)
 
@@ -129,12 +129,12 @@ class Reading:
         """
         misfits = rows.misfits(records)
         if (row := misfits.grows) is not None:
-            raise SchemaChanged(records.original_topics[row], records.original_partitions[row], records.offsets[row])
+            raise _changed_at(records, row)
         for row, reason in sorted(misfits.reasons.items()):
             self._failures.reject(records.slice(row, row + 1), reason)
         rest = [row for row in range(len(records)) if row not in misfits.reasons]
         if rest:
-            yield rows.batch(records.take(rest))
+            yield _made(records.take(rest), rows)
 
     def close(self) -> None:
         """Close clients and plug-ins; their errors are ignored."""
@@ -146,3 +146,15 @@ class Reading:
                 close()
             except Exception as error:  # plug-ins raise anything
                 log.warning("While reading was ended: %s: %s", type(error).__name__, error)
+
+
+def _made(records: SinkBatch, rows: RowColumns) -> pa.RecordBatch:
+    """Raises Unfit as `RowColumns.batch`, and SchemaChanged where a record lacks columns for the first time."""
+    try:
+        return rows.batch(records)
+    except PartialRecord as found:
+        raise _changed_at(records, found.row) from None
+
+
+def _changed_at(records: SinkBatch, row: int) -> SchemaChanged:
+    return SchemaChanged(records.original_topics[row], records.original_partitions[row], records.offsets[row])

@@ -38,7 +38,8 @@ class RowShape:
         unknown: what happens to fields that `values` does not have: "reject" restarts the query with them, "ignore"
             leaves them out.
         events: whether values are change events, as the connector's configuration says: see `spark_sink.cdc`.
-        merged: whether `_whole` and `_lacks` are needed, for rows that change others: see `spark_sink.tables.rows`.
+        merged: whether `_whole` is needed, for rows that change others: see `spark_sink.tables.rows`.
+        partial: whether `_lacks` is needed, too. Until then the first record that lacks a column restarts the query.
     """
 
     values: Schema
@@ -48,6 +49,7 @@ class RowShape:
     metadata: bool = False
     failures: bool = False
     merged: bool = False
+    partial: bool = False
     events: bool = False
     unknown: Literal["reject", "ignore"] = "reject"
 
@@ -126,7 +128,7 @@ def as_offsets(offsets: Mapping[str, Mapping[str, int]]) -> dict[TopicPartition,
 
 
 class SchemaChanged(ConnectError):
-    """Records arrived that the query's schema does not hold: the query restarts with one that holds this record.
+    """Records arrived that the query's shape does not hold: the query restarts with one that holds this record.
 
     Its text carries it from an executor to the driver through Spark's error.
     """

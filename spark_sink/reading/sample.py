@@ -20,7 +20,7 @@ from connect.kafka.reading.range_consumer import RangeConsumer
 from connect.kafka.reading.topic_ends import TopicEnds
 from connect.pipeline import sink_chain
 from connect.plugins import Plugins
-from spark_sink.cdc import ChangeEvents
+from spark_sink.cdc import ChangeEvents, marks_of, unsent
 from spark_sink.reading.plan import ReadPlan
 from spark_sink.reading.sizes import bytes_of
 
@@ -40,6 +40,8 @@ class Sample:
         values, keys: the schemas that they need; None while unknown.
         record_bytes: the average size of keys and values together; 0 where none was seen.
         records: the number of sampled ones.
+        declared: the names of the fields of each schema that values had.
+        unsent: whether an event had no value of a field: see `spark_sink.cdc`.
         waiting: whether there are unread offsets: of records, or of what is left of them (compaction, retention and
             aborted transactions remove records, and leave their offsets).
     """
@@ -49,6 +51,14 @@ class Sample:
     record_bytes: float
     records: int
     waiting: bool = False
+    declared: frozenset[frozenset[str]] = frozenset()
+    unsent: bool = False
+
+    @property
+    def partial(self) -> bool:
+        """Whether records lack columns."""
+        names = {field.name for field in self.values.fields} if self.values is not None else set()
+        return self.unsent or any(not names <= declared for declared in self.declared)
 
 
 class Sampler:
@@ -105,7 +115,9 @@ class Sampler:
         rows: int = _ROWS,
     ) -> Sample:
         """Sample the first records of ranges of offsets, each from the first to before the second. See `look`."""
-        values, keys, size, count = (known.values, known.keys, known.record_bytes, known.records) if known else _NOTHING
+        known = known or _NOTHING
+        values, keys, size, count = known.values, known.keys, known.record_bytes, known.records
+        declared, lacking = set(known.declared), known.unsent
         for partition, (begin, end) in list(ranges.items())[:_PLACES]:
             keep_going()
             looked = 0
@@ -117,11 +129,15 @@ class Sampler:
                     changed = self._events.changed(changed).batch
                 values = grown(changed.values, values, self._wrap)
                 keys = grown(changed.keys, keys, self._wrap_key)
+                for _, group in changed.values.groups():
+                    if (own := group.schemas[0]) is not None:
+                        declared.add(frozenset(field.name for field in own.fields) or frozenset({self._wrap}))
+                    lacking |= self._events is not None and any(map(unsent, marks_of(group)))
                 looked += len(batch)
                 if looked >= (rows if if_any(values) is not None else _MOST_ROWS):
                     break
                 keep_going()
-        return Sample(if_any(values), if_any(keys), size, count, bool(ranges))
+        return Sample(if_any(values), if_any(keys), size, count, bool(ranges), frozenset(declared), lacking)
 
     def close(self) -> None:
         """Close what was opened."""
@@ -129,7 +145,7 @@ class Sampler:
         self._chain.close()
 
 
-_NOTHING: Final[tuple[Schema | None, Schema | None, float, int]] = (None, None, 0.0, 0)
+_NOTHING: Final = Sample(None, None, 0.0, 0)
 
 
 def grown(values: Values, known: Schema | None, wrap: str) -> Schema | None:

@@ -57,6 +57,7 @@ class Batch:
     """
 
     def __init__(self, rows: pa.Table, origins: pa.Table, keys: Sequence[str], sequence: Sequence[str] = ()) -> None:
+        self.sequence = list(sequence)
         self._keys = list(keys)
         self._deleted = origins.column("deleted")
         self._several = len(origins.group_by(["topic", "partition"]).aggregate([])) > 1
@@ -96,6 +97,41 @@ class Batch:
             mine = self._rows.select(self._keys).take(numbers).append_column(name, numbers)
             table = table.join(mine, self._keys, join_type="left outer")
         return KeyChanges(table.select(self._keys), *(table.column(name).combine_chunks() for name in found))
+
+    def of_deleted_keys(self, rows: pa.Array) -> pa.Array:
+        """Those of some rows whose key is deleted in their partition, before them or behind."""
+        groups = [*self._keys, *_PLACE]
+        deleted = self._rows.filter(self._deleted).select(groups)
+        mine = self._rows.filter(pc.is_in(self._rows.column(_ROW), rows))
+        return mine.join(deleted, groups, join_type="left semi").column(_ROW).combine_chunks()
+
+    def histories(self, newest: pa.Array, *, live: bool) -> dict[int, list[int]]:
+        """What came before some rows: those of the same key and partition that were the newest ones when they came.
+
+        Args:
+            newest: the numbers of rows that are the newest of their keys.
+            live: whether deletions do not count, as in `by_key`; else rows behind the last deletion without a sequence
+                count, as in `newest`.
+
+        Returns:
+            for each of these rows the numbers of the earlier ones, the last one first.
+        """
+        rows = self._rows.filter(pc.invert(self._deleted)) if live else self._behind_barriers()[0]
+        groups = [*self._keys, *_PLACE]
+        wanted = rows.filter(pc.is_in(rows.column(_ROW), newest)).select(groups)
+        rows = rows.join(wanted, groups, join_type="left semi")
+        rows = rows.sort_by([(name, "ascending") for name in (*self._order, _ROW)])
+        rows = rows.append_column(_RANK, pa.array(range(len(rows)), pa.int64())).sort_by(_ROW)
+        lists = rows.group_by(groups, use_threads=False).aggregate([(_ROW, "list"), (_RANK, "list")])
+        found = {}
+        for numbers, ranks in zip(*(lists.column(f"{name}_list").to_pylist() for name in (_ROW, _RANK)), strict=True):
+            best, counted = -1, []
+            for number, rank in zip(numbers, ranks, strict=True):
+                if rank > best:
+                    best = rank
+                    counted.append(number)
+            found[counted.pop()] = counted[::-1]
+        return found
 
     def _newest(self, rows: pa.Table) -> pa.Array:
         """The number of each key's newest row."""

@@ -64,7 +64,8 @@ class TableBatch:
 
     def _merge(self, table: Table, transaction: Transaction) -> None:
         known, fitted = self.known, self.known.fitted
-        how = upsert.Merge.of(table, fitted, self.rows.key_columns(), self.settings)
+        partial = "_lacks" in self.rows.columns
+        how = upsert.Merge.of(table, fitted, self.rows.key_columns(), self.settings, partial=partial)
         if (ends := self.settings.ends) is not None:
             spelled = {name.lower(): name for name in fitted.columns}
             named = Ends(*(spelled[name.lower()] for name in ends))

@@ -3,7 +3,8 @@
     _topic string, _partition int, _offset bigint, _timestamp timestamp,    after transformations
     _origin struct<topic, partition, offset>                               where the record was consumed
     _key struct, _value struct (null: a tombstone)
-    _whole boolean, _lacks array<string>                                   of rows that change others, see below
+    _whole boolean                                                         of rows that change others, see below
+    _lacks array<string>                                                   of those, where records may lack columns
     _failure struct<stage, class, exception, message, trace, key, value, headers>   null unless it was given up
 
 Only `_value` is always there: the reader adds what `TableSettings` needs.

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any, Final
 
 from spark_sink.merge_rules import SoftMarks, SoftMerge, is_not_older
+from spark_sink.tables import partial
 from spark_sink.tables.fitting import Fitted
+from spark_sink.tables.partial import DELETED, LACKS, OFFSET, PLACE, WHOLE
 from spark_sink.tables.table import Table
 from spark_sink.tables.types import quoted
-from spark_sink.tables.upsert import DELETED, LACKS, OFFSET, PLACE, TIME, WHOLE, Merge, changed, prepared, ranked
+from spark_sink.tables.upsert import TIME, Merge, changed, gone, prepared, ranked
 
 _KIND: Final = "_connect_kind"
 #: Kinds of rows: records, deletions, and deletions that have no place in the sequence.
@@ -30,21 +32,24 @@ def source(rows: Any, fitted: Fitted, how: Merge, deleted: str, column: str) -> 
     no_place = f"{quoted(how.sequence[0])} IS NULL" if how.sequence else "false"
     kind = f"CASE WHEN NOT {DELETED} THEN 0 WHEN {no_place} THEN 2 ELSE 1 END AS {_KIND}"
     base = base.selectExpr("*", kind)
-    base = ranked(base, [*map(quoted, columns), WHOLE, LACKS, _KIND], how, (_KIND,))
+    more = partial.marks(columns, how.keys, how.sequence) if how.partial else []
+    if how.partial:
+        base = partial.completed(base, columns, how.keys, how.sequence, others=(_KIND,))
+    base = ranked(base, [*map(quoted, columns), WHOLE, LACKS, *more, _KIND], how, (_KIND,))
     sequence = [f"'s{number}', {quoted(name)}" for number, name in enumerate(how.sequence)]
     place = [f"'offset', {OFFSET}", f"'place', {PLACE}", f"'time', {TIME}"]
     values = [f"'c{number}', {quoted(name)}" for number, name in enumerate(columns)]
-    marks = [f"'whole', {WHOLE}", f"'lacks', {LACKS}"]
+    marks = [f"'whole', {WHOLE}", f"'lacks', {LACKS}", *(f"'{name}', {name}" for name in more)]
     kinds = ((_LIVE, 0, [*values, *marks, *sequence, *place]), (_DEAD, 1, [*sequence, *place]), (_UNORDERED, 2, place))
     firsts = [
         expr(f"first(IF({_KIND} = {number}, named_struct({', '.join(parts)}), NULL), true) AS {name}")
         for name, number, parts in kinds
     ]
     grouped = base.groupBy(*(col(quoted(name)) for name in how.keys)).agg(*firsts)
-    return _marked(grouped, [name for name in columns if name != column], columns, how)
+    return _marked(grouped, [name for name in columns if name != column], columns, how, more)
 
 
-def _marked(grouped: Any, wanted: list[str], columns: list[str], how: Merge) -> Any:
+def _marked(grouped: Any, wanted: list[str], columns: list[str], how: Merge, more: list[str]) -> Any:
     behind = f"IF({_DEAD}.place = {_LIVE}.place, {_DEAD}.offset > {_LIVE}.offset, {_later(_DEAD, _LIVE)})"
     order = is_not_older([(f"{_LIVE}.s{n}", f"{_DEAD}.s{n}") for n in range(len(how.sequence))], behind)
     grouped = grouped.selectExpr("*", f"{_DEAD} IS NOT NULL AND coalesce({_LIVE} IS NULL OR {order}, false) AS _dies")
@@ -81,6 +86,7 @@ def _marked(grouped: Any, wanted: list[str], columns: list[str], how: Merge) -> 
         *(f"{_LIVE}.s{number} AS {_mark(f's{number}')}" for number in range(len(how.sequence))),
         f"coalesce({_LIVE}.whole, false) AS {WHOLE}",
         f"{_LIVE}.lacks AS {LACKS}",
+        *(f"{_LIVE}.{name} AS {name}" for name in more),
     )
 
 
@@ -99,14 +105,12 @@ def statement(
     )
     soft = SoftMerge([quoted(name) for name in how.sequence], quoted(column), is_timestamp, marks)
     changes = []
-    for name in fitted.columns:
+    for number, name in enumerate(fitted.columns):
         if name not in how.keys and name != column:
-            new = f"s.{quoted(name)}" if name in how.sequence else changed(name)
+            new = f"s.{quoted(name)}" if name in how.sequence else changed(name, number, how)
             changes.append(f"t.{quoted(name)} = {soft.value(quoted(name), new)}")
-    for name in fitted.others:
-        if name not in how.sequence:
-            gone = f"IF(s.{WHOLE}, NULL, t.{quoted(name)})"
-            changes.append(f"t.{quoted(name)} = {soft.value(quoted(name), gone)}")
+    others = [name for name in fitted.others if name not in how.sequence]
+    changes += [f"t.{quoted(name)} = {soft.value(quoted(name), gone(name))}" for name in others]
     changes.append(f"t.{soft.column} = {soft.deleted}")
     names = [quoted(name) for name in fitted.columns if name != column]
     return " ".join(

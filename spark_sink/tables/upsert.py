@@ -13,18 +13,15 @@ from typing import Any, Final
 
 from connect.errors import ConfigError
 from spark_sink.merge_rules import is_not_older, missing_sequence
+from spark_sink.tables import partial
 from spark_sink.tables.fitting import Fitted, Incoming
+from spark_sink.tables.partial import DELETED, LACKS, OFFSET, PLACE, WHOLE
 from spark_sink.tables.settings import TableSettings
 from spark_sink.tables.table import Table
 from spark_sink.tables.transaction import Transaction
 from spark_sink.tables.types import literal, quoted
 
-DELETED: Final = "_connect_deleted"
-WHOLE: Final = "_connect_whole"
-LACKS: Final = "_connect_lacks"
-OFFSET: Final = "_connect_offset"
 TIME: Final = "_connect_time"
-PLACE: Final = "_connect_place"
 _ORIGIN: Final = (OFFSET, PLACE, TIME)
 _BARRIER: Final = "_connect_barrier"
 _CLEARED: Final = "_connect_cleared"
@@ -40,15 +37,19 @@ class Merge:
         sequence: the table's columns that say which of two rows is newer; empty for the order in Kafka.
         deletes: whether a row without a value deletes.
         condition: a further condition on the table's row t and the record's s; None for none.
+        partial: whether records may lack columns: see `spark_sink.tables.partial`.
     """
 
     keys: Sequence[str]
     sequence: Sequence[str] = ()
     deletes: bool = False
     condition: str | None = None
+    partial: bool = False
 
     @classmethod
-    def of(cls, table: Table, fitted: Fitted, keys: Sequence[Incoming], settings: TableSettings) -> Merge:
+    def of(
+        cls, table: Table, fitted: Fitted, keys: Sequence[Incoming], settings: TableSettings, *, partial: bool
+    ) -> Merge:
         """For rows that are fitted to a table.
 
         Raises:
@@ -62,6 +63,7 @@ class Merge:
             [there[name.lower()] for name in settings.sequence],
             settings.deletes,
             settings.merge_condition,
+            partial,
         )
 
     def on(self, where: str | None) -> str:
@@ -90,18 +92,19 @@ def source(rows: Any, fitted: Fitted, how: Merge, deleted: str) -> Any:
     """
     rows, names = prepared(rows, fitted, how, deleted)
     columns = [*map(quoted, names)]
-    whole, lacks, cleared = WHOLE, LACKS, "false"
+    whole, cleared = WHOLE, "false"
     if how.cleared:
         key = ", ".join(map(quoted, how.keys))
         barrier = f"max(IF({DELETED} AND {quoted(how.sequence[0])} IS NULL, {OFFSET}, NULL))"
         rows = rows.selectExpr("*", f"{barrier} OVER (PARTITION BY {key}, {PLACE}) AS {_BARRIER}")
         rows = rows.where(f"{_BARRIER} IS NULL OR {OFFSET} >= {_BARRIER}")
         cleared = f"{_BARRIER} IS NOT NULL"
-        whole, lacks = f"{WHOLE} OR {cleared}", f"IF({cleared}, NULL, {LACKS})"
+        whole = f"{WHOLE} OR {cleared}"
     marks = [WHOLE, LACKS, _CLEARED, DELETED]
-    rows = rows.selectExpr(
-        *columns, f"{whole} AS {WHOLE}", f"{lacks} AS {LACKS}", f"{cleared} AS {_CLEARED}", DELETED, *_ORIGIN
-    )
+    rows = rows.selectExpr(*columns, f"{whole} AS {WHOLE}", LACKS, f"{cleared} AS {_CLEARED}", DELETED, *_ORIGIN)
+    if how.partial:
+        rows = partial.completed(rows, names, how.keys, how.sequence)
+        marks += partial.marks(names, how.keys, how.sequence)
     return ranked(rows, [*columns, *marks], how).selectExpr(*columns, *marks)
 
 
@@ -110,13 +113,13 @@ def prepared(rows: Any, fitted: Fitted, how: Merge, deleted: str) -> tuple[Any, 
 
     Arguments as in `source`. One shuffle serves all windows over a key.
     """
-    there = "_whole" in rows.columns
+    whole = "_whole" if "_whole" in rows.columns else "false"
     absent = [name for name in how.sequence if name not in fitted.columns]
     rows = rows.selectExpr(
         *fitted.select,
         *(f"CAST(NULL AS string) AS {quoted(name)}" for name in absent),
-        f"{'_whole' if there else 'false'} AS {WHOLE}",
-        f"{'_lacks' if there else 'CAST(NULL AS array<string>)'} AS {LACKS}",
+        f"{whole} AS {WHOLE}",
+        f"{'_lacks' if how.partial else 'CAST(NULL AS array<string>)'} AS {LACKS}",
         f"{deleted} AS {DELETED}",
         f"_origin.offset AS {OFFSET}",
         f"struct(_origin.topic, _origin.partition) AS {PLACE}",
@@ -151,8 +154,12 @@ def statement(table: Table, view: str, fitted: Fitted, how: Merge, where: str | 
     Args:
         where: a condition that is true for all rows of the table that may match; None without one.
     """
-    changes = [f"t.{quoted(name)} = {changed(name)}" for name in fitted.columns if name not in how.keys]
-    changes += [f"t.{quoted(name)} = IF(s.{WHOLE}, NULL, t.{quoted(name)})" for name in fitted.others]
+    changes = [
+        f"t.{quoted(name)} = {changed(name, number, how)}"
+        for number, name in enumerate(fitted.columns)
+        if name not in how.keys
+    ]
+    changes += [f"t.{quoted(name)} = {gone(name)}" for name in fitted.others]
     names = [quoted(name) for name in fitted.columns]
     newer = ""
     if how.sequence:
@@ -169,10 +176,28 @@ def statement(table: Table, view: str, fitted: Fitted, how: Merge, where: str | 
     return " ".join(parts)
 
 
-def changed(name: str) -> str:
-    """The expression for a column of a row that is changed: it stays where the record's schema does not have it."""
+def changed(name: str, number: int, how: Merge) -> str:
+    """The expression for a column of a row that is changed: it stays where the records do not have it.
+
+    Args:
+        name: the column's.
+        number: among those of the rows.
+        how: see `Merge`.
+    """
     column = quoted(name)
-    return f"IF(array_contains(s.{LACKS}, {literal(name.lower())}), t.{column}, s.{column})"
+    if not how.partial:
+        return f"s.{column}"
+    new = f"IF(array_contains(s.{LACKS}, {literal(name.lower())}), t.{column}, s.{column})"
+    if not how.sequence or name in how.sequence:
+        return new
+    return f"IF({partial.is_still_newer(number, how.sequence)}, {new}, t.{column})"
+
+
+def gone(name: str) -> str:
+    """The same for a column that no record of the batch has: one that is the whole row has null there."""
+    column = quoted(name)
+    lacks = f"coalesce(array_contains(s.{LACKS}, {literal(name.lower())}), false)"
+    return f"IF(s.{WHOLE} AND NOT {lacks}, NULL, t.{column})"
 
 
 def merge(rows: Any, view: str, merging: str, transaction: Transaction) -> None:

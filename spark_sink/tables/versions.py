@@ -9,10 +9,11 @@ from typing import Any, Final, NamedTuple
 
 from spark_sink.merge_keys import Ends
 from spark_sink.tables.fitting import Fitted
+from spark_sink.tables.partial import DELETED
 from spark_sink.tables.pruning import pruned
 from spark_sink.tables.table import Layout, Table
 from spark_sink.tables.types import Type, quoted
-from spark_sink.tables.upsert import DELETED, Merge, prepared, ranked
+from spark_sink.tables.upsert import Merge, prepared, ranked
 
 _AT: Final = "_connect_at"
 _OLD: Final = "_connect_old_to"

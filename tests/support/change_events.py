@@ -4,6 +4,8 @@ from typing import Any, Final
 
 from connect.data.schema import BOOLEAN, INT32, INT64, OPTIONAL_INT32, OPTIONAL_INT64, OPTIONAL_STRING, STRING, Schema
 
+#: What PostgreSQL did not send.
+UNAVAILABLE: Final = "__debezium_unavailable_value"
 ROW: Final = Schema.struct({"id": INT64, "text": OPTIONAL_STRING, "n": OPTIONAL_INT32}, name="shop.t.Value")
 _POSTGRESQL: Final = Schema.struct(
     {"connector": STRING, "ts_ms": INT64, "snapshot": OPTIONAL_STRING, "txId": OPTIONAL_INT64, "lsn": OPTIONAL_INT64},

@@ -5,7 +5,8 @@ import random
 from typing import Any, Final
 
 from connect.converters import JsonConverter
-from tests.support.change_events import KEY, POSTGRESQL, of_postgresql
+from connect.data.schema import INT64, OPTIONAL_STRING, Schema
+from tests.support.change_events import KEY, POSTGRESQL, UNAVAILABLE, of_postgresql
 
 from .cases import JSON, Group, Raw
 
@@ -43,8 +44,23 @@ def _group(records: list[Raw], **keys: str) -> Group:
     return Group(_PLAIN | {key.replace("__", "."): text for key, text in keys.items()}, {"none": ([], records)})
 
 
-def _events(seed: int, *, envelope: bool, **keys: str) -> Group:
-    """Debezium's events of a few rows, some of which come again, or late."""
+def _parts(seed: int, **keys: str) -> Group:
+    """Records with a schema that has some of the columns."""
+    chosen = random.Random(seed)
+    converter = JsonConverter()
+    converter.configure({"schemas.enable": "true"}, is_key=False)
+    records = []
+    for n in range(80):
+        id_ = chosen.randrange(6) + 10 * (n >= 40)
+        value = {"id": id_, "a": n % 7, **{name: f"{name}{n}" for name in chosen.sample("bcd", chosen.randint(0, 3))}}
+        schema = Schema.struct({name: INT64 if name in "ida" else OPTIONAL_STRING for name in value})
+        body = None if chosen.random() < 0.1 else converter.from_connect_data("t", schema, value)
+        records.append(Raw(json.dumps({"id": id_}).encode(), body))
+    return _group(records, value__converter__schemas__enable="true", **keys)
+
+
+def _events(seed: int, *, envelope: bool, unsent: float = 0, **keys: str) -> Group:
+    """Debezium's events of a few rows, some of which come again, or late, or without a large value."""
     chosen = random.Random(seed)
     of_keys, of_values = JsonConverter(), JsonConverter()
     for converter, is_key in ((of_keys, True), (of_values, False)):
@@ -54,6 +70,8 @@ def _events(seed: int, *, envelope: bool, **keys: str) -> Group:
         id_ = chosen.randrange(5) + 10 * (lsn >= 30)
         row = {"id": id_, "text": f"t{lsn}", "n": lsn if chosen.random() < 0.5 else None}
         op = chosen.choice("cuud")
+        if op == "u" and chosen.random() < unsent:
+            row["text"] = UNAVAILABLE
         value = of_postgresql(op, row if op in "ud" else None, None if op == "d" else row, lsn)
         log.append((id_, value))
     order = [row for half in (log[:30], log[30:]) for row in (*half, *chosen.sample(half, 10))]
@@ -88,4 +106,10 @@ MERGES: Final = {
     "events": _events(6, envelope=True),
     "events-schemaless": _events(7, envelope=False),
     "events-soft": _events(11, envelope=True, delete__mode="soft"),
+    "events-unsent": _events(15, envelope=True, unsent=0.7),
+    "events-unsent-schemaless": _events(16, envelope=False, unsent=0.7),
+    "events-unsent-soft": _events(17, envelope=True, unsent=0.7, delete__mode="soft"),
+    "parts": _parts(18),
+    "parts-sequence": _parts(19, merge__sequence__by="a"),
+    "parts-soft": _parts(20, merge__sequence__by="a", delete__mode="soft"),
 }

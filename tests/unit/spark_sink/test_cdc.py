@@ -1,5 +1,6 @@
 """Change events as rows, deletions and positions."""
 
+import base64
 import datetime as dt
 from typing import Any
 
@@ -7,9 +8,10 @@ import pytest
 
 from connect import SinkBatch, Values
 from connect.data.column import Plain
+from connect.data.schema import INT32, INT64, OPTIONAL_STRING, STRING, Schema, Type
 from connect.data.struct_columns import StructColumns
-from spark_sink.cdc import CHANGE, ChangeEvents, deletions, position
-from tests.support.change_events import KEY, MYSQL, POSTGRESQL, SCHEMA_CHANGE, of_mysql, of_postgresql
+from spark_sink.cdc import CHANGE, ChangeEvents, position, taken_apart
+from tests.support.change_events import KEY, MYSQL, POSTGRESQL, SCHEMA_CHANGE, UNAVAILABLE, of_mysql, of_postgresql
 
 OLD = {"id": 1, "text": "old", "n": 1}
 NEW = {"id": 1, "text": "new", "n": None}
@@ -20,6 +22,18 @@ EVENTS = [
     of_postgresql("d", {"id": 1, "text": None, "n": None}, None, 9),
     of_postgresql("c", None, OLD, None),
 ]
+
+
+UNSENT = Schema.struct(
+    {
+        "id": INT64,
+        "binary": Schema(Type.BYTES, optional=True),
+        "texts": Schema.array(OPTIONAL_STRING).as_optional(),
+        "ids": Schema.array(OPTIONAL_STRING).as_optional(),
+        "numbers": Schema.array(INT32).as_optional(),
+        "pairs": Schema.map(STRING, OPTIONAL_STRING).as_optional(),
+    }
+).as_optional()
 
 
 def changed(*values: Any, schema: Any = None, columns: bool = False, keys: tuple[str, ...] = (), **how: Any) -> Any:
@@ -38,7 +52,7 @@ def changed(*values: Any, schema: Any = None, columns: bool = False, keys: tuple
 def test_each_event_is_its_row_or_a_deletion(schema: Any, columns: Any) -> None:
     found = changed(*EVENTS, schema=schema, columns=columns)
     assert not found.problems
-    batch, gone = deletions(found.batch)
+    batch, gone, _ = taken_apart(found.batch)
     rows = batch.values.to_list()
     assert gone == {2}
     assert rows[0] == OLD | {"at": "00000000000000000007", "when": WHEN}
@@ -125,3 +139,40 @@ def test_without_a_source_there_is_no_position() -> None:
     assert position({"connector": "postgresql", "lsn": None, "ts_ms": 5}) is None, (
         "moments are not compared with places"
     )
+
+
+@pytest.mark.parametrize("how", ["columns", "values", "schemaless"])
+def test_the_placeholder_in_each_of_its_forms(how: str) -> None:
+    binary = UNAVAILABLE.encode()
+    sent = {"id": 1, "binary": b"x", "texts": ["a"], "ids": [], "numbers": [1], "pairs": {"a": "b"}}
+    # Java: UUID.nameUUIDFromBytes("__debezium_unavailable_value".getBytes())
+    identity = "b68a35a7-17ad-35b3-af2a-ae46edb4545a"
+    not_sent = {
+        "id": 2,
+        "binary": base64.b64encode(binary).decode() if how == "schemaless" else binary,
+        "texts": [UNAVAILABLE],
+        "ids": [identity],
+        "numbers": list(binary),
+        "pairs": {UNAVAILABLE: UNAVAILABLE},
+    }
+    schema = Schema.struct({"before": UNSENT, "after": UNSENT, "op": STRING})
+    events = [{"before": None, "after": row, "op": "u"} for row in (sent, not_sent)]
+    given = None if how == "schemaless" else schema
+    found = changed(*events, schema=given, columns=how == "columns", placeholder=UNAVAILABLE)
+    batch, gone, unsent = taken_apart(found.batch)
+    assert not gone
+    assert unsent == {1: {"binary", "texts", "ids", "numbers", "pairs"}}
+    rows = [{name: row[name] for name in sent} for row in batch.values.to_list()]
+    assert rows == [sent, {"id": 2, **dict.fromkeys(list(sent)[1:])}]
+
+
+@pytest.mark.parametrize(
+    ("schema", "columns"), [(None, False), (POSTGRESQL, False), (POSTGRESQL, True), (POSTGRESQL, "arrow")]
+)
+def test_texts_that_are_there_stay(schema: Any, columns: Any) -> None:
+    rows = [{"id": n, "text": text, "n": 1} for n, text in enumerate(["a", UNAVAILABLE, None, f"{UNAVAILABLE}2"])]
+    events = [of_postgresql("u", None, row, 5) for row in rows]
+    found = changed(*events, schema=schema, columns=columns, placeholder=UNAVAILABLE)
+    batch, _, unsent = taken_apart(found.batch)
+    assert unsent == {1: {"text"}}
+    assert [row["text"] for row in batch.values.to_list()] == ["a", None, None, f"{UNAVAILABLE}2"]

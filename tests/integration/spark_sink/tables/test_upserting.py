@@ -10,6 +10,7 @@ import pytest
 
 from connect.errors import ConfigError, SchemaError
 from spark_sink.tables import upsert
+from tests.support.partial_rows import change
 
 VALUE = {"id": pa.int64(), "text": pa.string()}
 KEY = {"id": pa.int64()}
@@ -178,3 +179,29 @@ def test_new_fields_of_records_become_columns(tables: Any) -> None:
     wider = {**VALUE, "more": pa.list_(pa.struct([("x", pa.int64())]))}
     writer(tables.batch(wider, [{"key": {"id": 1}, "value": more}], KEY), 1)
     assert tables.read() == [{**more, "_offset": 0}, {"id": 2, "text": "b", "more": None, "_offset": 1}]
+
+
+@pytest.mark.parametrize("soft", [False, True], ids=["hard", "soft"])
+@pytest.mark.parametrize("ordered", [False, True], ids=["order of topics", "sequence"])
+def test_parts_of_rows_are_put_together(tables: Any, seed: int, soft: bool, ordered: bool) -> None:
+    """Records that have some of the columns, many of a key in a batch: as if each was merged by itself."""
+    dice = random.Random(seed)
+    kinds = {"id": pa.int64(), "n": pa.int64(), **dict.fromkeys("abc", pa.string())}
+    how = {"delete__mode": "soft", "delete__column": "gone"} if soft else {}
+    writer = tables.writer(mode="upsert", **how, **({"merge__sequence__by": "n"} if ordered else {}))
+    model: dict[int, dict[str, Any]] = {}
+    offset = 0
+    for number in range(3):
+        records = []
+        for _ in range(40):
+            offset += 1
+            key, value = dice.randint(1, 8), None
+            if dice.random() < 0.85:
+                names = dice.sample("abc", dice.randint(0, 3))
+                value = {"id": key, "n": dice.randint(1, 9), **{name: f"{name}{offset}" for name in names}}
+            change(model, key, value, "abc", soft=soft, ordered=ordered)
+            lacks = [name for name in "abc" if value is not None and name not in value] or None
+            records.append({"key": {"id": key}, "value": value, "lacks": lacks, "offset": offset})
+        writer(tables.batch(kinds, records, KEY), number)
+    wanted = [{k: v for k, v in row.items() if soft or k != "gone"} for row in model.values()]
+    assert tables.read() == sorted(wanted, key=repr)

@@ -7,7 +7,7 @@ import pytest
 
 from connect import SchemaError, SinkRecord
 from connect.testing import SinkRun
-from tests.support.change_events import KEY, POSTGRESQL, of_postgresql
+from tests.support.change_events import KEY, POSTGRESQL, UNAVAILABLE, of_postgresql
 
 Run = Callable[..., SinkRun]
 Rows = Callable[..., list[dict[str, Any]]]
@@ -41,6 +41,46 @@ def test_rows_are_those_of_the_source(run: Run, rows: Rows, schema: Any, keys: d
     found = [(row["id"], row["text"], row["_source_position"][-2:]) for row in rows()]
     assert found == [(2, "changed", "12"), (3, "created", "11")]
     assert all("_connect_change" not in row for row in rows())
+
+
+@pytest.mark.parametrize("schema", [POSTGRESQL, None], ids=["schema", "schemaless"])
+@pytest.mark.parametrize("at_once", [True, False], ids=["one batch", "batches"])
+@pytest.mark.parametrize("soft", [{}, {"delete__mode": "soft"}], ids=["hard", "soft"])
+def test_what_the_database_did_not_send_keeps_its_content(
+    run: Run, rows: Rows, schema: Any, at_once: bool, soft: dict[str, str]
+) -> None:
+    orders = run(mode="upsert", cdc__format="debezium", **soft)
+    for each in (
+        event("c", 1, "large", 10, schema),
+        event("u", 1, UNAVAILABLE, 11, schema),
+        event("c", 2, "old", 12, schema),
+        event("u", 2, "new", 13, schema),
+        event("u", 2, UNAVAILABLE, 14, schema),
+        event("u", 3, UNAVAILABLE, 15, schema),
+        event("c", 4, "x", 16, schema),
+        event("u", 4, None, 17, schema),
+    ):
+        orders.put(each)
+        if not at_once:
+            orders.commit()
+    orders.commit()
+    found = [(row["id"], row["text"], row["_source_position"][-2:]) for row in rows()]
+    assert found == [(1, "large", "11"), (2, "new", "14"), (3, None, "15"), (4, None, "17")]
+
+
+@pytest.mark.parametrize(("placeholder", "text"), [("-", "large"), ("", "-")])
+def test_the_placeholder_may_be_another_or_a_value(run: Run, rows: Rows, placeholder: str, text: str) -> None:
+    orders = run(mode="upsert", cdc__format="debezium", cdc__unavailable__value__placeholder=placeholder)
+    orders.put(event("c", 1, "large", 10), event("u", 1, "-", 11))
+    orders.commit()
+    assert [row["text"] for row in rows()] == [text]
+
+
+def test_a_version_has_the_placeholder(run: Run, rows: Rows) -> None:
+    orders = run(mode="upsert", cdc__format="debezium", scd__type="2")
+    orders.put(event("c", 1, UNAVAILABLE, 10))
+    orders.commit()
+    assert [row["text"] for row in rows()] == [UNAVAILABLE]
 
 
 def test_deletions_are_left_out_if_they_may_not_delete(run: Run, rows: Rows) -> None:

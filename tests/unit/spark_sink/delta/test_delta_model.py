@@ -10,12 +10,14 @@ from deltalake import DeltaTable
 from hypothesis import HealthCheck, given, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from connect import FencedError, SinkBatch, SinkRecord, TopicPartition, Values
+from connect import FencedError, Schema, SinkBatch, SinkRecord, TopicPartition, Values
+from connect.data.schema import INT64, OPTIONAL_STRING
 from connect.testing import SinkRun
 from spark_sink.delta.table import Table
 from spark_sink.delta.writer import Writer
 from spark_sink.sink.connector import SparkSinkConnector
 from spark_sink.table_settings import TableOptions
+from tests.support.partial_rows import change
 
 PLACE = TopicPartition("test", 0)
 
@@ -123,3 +125,50 @@ def test_upserts_are_what_a_dict_would_be(batches: list[tuple[list[tuple[int, An
     finally:
         run.crash()
         shutil.rmtree(folder)
+
+
+_KEY = Schema.struct({"id": INT64})
+_COLUMNS = ("a", "b", "c")
+_PARTS = st.lists(
+    st.tuples(st.integers(0, 2), st.none() | st.tuples(st.integers(0, 3), st.sets(st.sampled_from(_COLUMNS)))),
+    min_size=1,
+    max_size=15,
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(_PARTS, st.lists(st.integers(1, 15), max_size=4), st.booleans(), st.booleans())
+def test_parts_of_rows_are_put_together_whatever_the_commits(
+    changes: list[tuple[int, Any]], commits: list[int], soft: bool, ordered: bool
+) -> None:
+    """Records have some of the columns, as their schemas say; `n` says which of two is newer, if rows have an order."""
+    folder = tempfile.mkdtemp()
+    model: dict[int, dict[str, Any]] = {}
+    config = {"name": "sink", "engine": "worker", "table": f"{folder}/t", "mode": "upsert"}
+    config |= {"delete.mode": "soft", "delete.column": "gone"} if soft else {}
+    config |= {"merge.sequence.by": "n"} if ordered else {}
+    run = SinkRun(SparkSinkConnector, config, timeout=60).start()
+    try:
+        first = {"id": -1, "n": 0, **dict.fromkeys(_COLUMNS, "")}
+        run.put(SinkRecord("test", first, _schema(first), {"id": -1}, _KEY))
+        model[-1] = {**first, "gone": False}
+        run.commit()
+        for offset, (key, what) in enumerate(changes, 1):
+            value = None
+            if what is not None:
+                value = {"id": key, "n": what[0], **{name: f"{name}{offset}" for name in what[1]}}
+            run.put(SinkRecord("test", value, value and _schema(value), {"id": key}, _KEY, 0, offset))
+            change(model, key, value, _COLUMNS, soft=soft, ordered=ordered)
+            if offset in commits:
+                run.commit()
+        run.commit()
+        found = DeltaTable(f"{folder}/t").to_pyarrow_table().to_pylist()
+        wanted = [{k: v for k, v in model[key].items() if soft or k != "gone"} for key in sorted(model)]
+        assert sorted(found, key=lambda row: row["id"]) == wanted
+    finally:
+        run.crash()
+        shutil.rmtree(folder)
+
+
+def _schema(value: dict[str, Any]) -> Schema:
+    return Schema.struct({name: OPTIONAL_STRING if name in _COLUMNS else INT64 for name in value})

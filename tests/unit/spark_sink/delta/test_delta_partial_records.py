@@ -56,3 +56,24 @@ def test_names_that_differ_in_case(orders: SinkRun, rows: Rows) -> None:
     orders.put(record(2, id=1, A="A1"))
     orders.commit()
     assert contents(rows()) == [{"id": 1, "a": "A1", "b": "b1"}, {"id": 2, "a": "a2", "b": "b2"}]
+
+
+@pytest.mark.parametrize("at_once", [True, False], ids=["one commit", "commits"])
+def test_older_records_of_the_key_say_the_rest(orders: SinkRun, rows: Rows, at_once: bool) -> None:
+    for each in (
+        record(2, id=1, a="A1", b="B1"),
+        record(3, id=1, a="A2"),
+        record(4, id=2, b="B2"),
+        record(5, id=2, a="A3"),
+        record(6, id=3, a="new", b="B3"),
+        record(7, id=3, b="B4"),
+    ):
+        orders.put(each)
+        if not at_once:
+            orders.commit()
+    orders.commit()
+    assert contents(rows()) == [
+        {"id": 1, "a": "A2", "b": "B1"},
+        {"id": 2, "a": "A3", "b": "B2"},
+        {"id": 3, "a": "new", "b": "B4"},
+    ]

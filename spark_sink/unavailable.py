@@ -1,0 +1,74 @@
+"""Values that a change event does not have, because the database did not send them: Debezium writes a placeholder.
+
+PostgreSQL does not send a large value (TOAST) that an update has not changed. Which form the placeholder has says
+https://debezium.io/documentation/reference/stable/connectors/postgresql.html#postgresql-property-unavailable-value-placeholder
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from connect.data.schema import Type
+from connect.data.struct_columns import FieldColumn
+
+_TYPES: Final = frozenset({Type.STRING, Type.BYTES, Type.ARRAY, Type.MAP})
+_CLASSES: Final = frozenset({str, bytes, list, dict})
+
+
+class Placeholder:
+    """Debezium's placeholder in each of its forms.
+
+    Args:
+        text: as `unavailable.value.placeholder` of the source says; not empty.
+    """
+
+    def __init__(self, text: str) -> None:
+        binary = text.encode()
+        digest = hashlib.md5(binary, usedforsecurity=False).digest()  # Java's UUID.nameUUIDFromBytes
+        self._text = text
+        self._scalars = frozenset({text, binary, base64.b64encode(binary).decode()})
+        self._lists: list[list[Any]] = [[text], [str(uuid.UUID(bytes=digest, version=3))], list(binary)]
+
+    def fields_of(self, row: Mapping[str, Any]) -> list[str]:
+        """The fields of a row that have no value."""
+        return [name for name, value in row.items() if type(value) in _CLASSES and self._is(value)]
+
+    def _is(self, value: Any) -> bool:
+        if isinstance(value, str | bytes):
+            return value in self._scalars
+        if isinstance(value, list):
+            return value in self._lists
+        return isinstance(value, dict) and value == {self._text: self._text}
+
+    def taken_out(self, columns: Sequence[FieldColumn]) -> tuple[list[FieldColumn], dict[int, list[int]]]:
+        """Columns with null where they have no value, and the numbers of those columns for each such row."""
+        found: dict[int, list[int]] = {}
+        made = list(columns)
+        for number, column in enumerate(columns):
+            rows = self._rows(column)
+            for row in rows:
+                found.setdefault(row, []).append(number)
+            if rows:
+                items = list(column.items)
+                for row in rows:
+                    items[row] = None
+                made[number] = FieldColumn(column.schema, items)
+        return made, found
+
+    def _rows(self, column: FieldColumn) -> list[int]:
+        """Where a column has the placeholder."""
+        kind = column.schema.type
+        if kind not in _TYPES:
+            return []
+        if kind is Type.STRING and column.is_arrow:
+            import pyarrow.compute as pc
+
+            if not pc.any(pc.equal(column.array, self._text)).as_py():
+                return []
+        elif (kind is Type.STRING and self._text not in column.items) or not any(column.items):
+            return []
+        return [row for row, value in enumerate(column.items) if value is not None and self._is(value)]
