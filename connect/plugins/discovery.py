@@ -47,6 +47,7 @@ class Plugins:
 
     def __init__(self, plugin_path: Sequence[Path] = ()) -> None:
         self._plugin_path = plugin_path
+        self._damaged: list[str] = []
 
     @classmethod
     def discover(cls, plugin_path: Sequence[Path | str] = ()) -> Plugins:
@@ -72,6 +73,12 @@ class Plugins:
         """Of each module in a folder of plugin.path whose text is not Python: its path, line, and what is wrong."""
         self._found  # noqa: B018 - reads them
         return [text for source in self._sources.values() for text in source.unreadable.values()]
+
+    @property
+    def damaged(self) -> list[str]:
+        """Of each package whose metadata cannot be read: the file, and what is wrong. Its plug-ins are not found."""
+        self._found  # noqa: B018 - reads them
+        return list(self._damaged)
 
     def find(
         self,
@@ -112,12 +119,31 @@ class Plugins:
     def _found(self) -> list[PluginRef]:
         from importlib.metadata import distributions
 
-        found = list(_entry_points(distributions(), None))
+        found = [ref for package in distributions() for ref in self._of_package(package, None)]
         for folder, source in self._sources.items():
             packages = list(distributions(path=[str(folder)]))
-            found += _entry_points(packages, folder)
-            found += _in_text(folder, source, {file.parts[0] for package in packages for file in package.files or ()})
+            found += [ref for package in packages for ref in self._of_package(package, folder)]
+            found += _in_text(folder, source, {name for package in packages for name in self._at_top_of(package)})
         return list(dict.fromkeys([*found, *self.of_java()]))
+
+    def _of_package(self, package: Distribution, folder: Path | None) -> list[PluginRef]:
+        try:
+            return list(_entry_points(package, folder))
+        except Exception as error:  # metadata is what others have written; the other packages are there all the same
+            self._notes_damage(package, "entry_points.txt", error)
+            return []
+
+    def _at_top_of(self, package: Distribution) -> set[str]:
+        """The names at the top of its folder that a package has installed."""
+        try:
+            return {file.parts[0] for file in package.files or ()}
+        except Exception as error:
+            self._notes_damage(package, "RECORD", error)
+            return set()
+
+    def _notes_damage(self, package: Distribution, file: str, error: Exception) -> None:
+        place = getattr(package, "_path", None) or package.locate_file("")
+        self._damaged.append(f"{place}/{file}: {type(error).__name__}: {error}")
 
     @cached_property
     def _sources(self) -> dict[Path, Source]:
@@ -154,7 +180,7 @@ class Plugins:
             f'There is no {what} "{name}".',
             *([f"Did you mean {' or '.join(near)}?"] if near else []),
             f"Looked in the runtime, in installed packages and in {', '.join(folders)}.",
-            *(f"Could not read {text}." for text in self.unreadable),
+            *(f"Could not read {text}." for text in (*self.unreadable, *self.damaged)),
             *(
                 [f"{here} lies in the current folder: set plugin.path=. to use it."]
                 if (here := _in_this_folder(name))
@@ -185,20 +211,19 @@ def _in_this_folder(name: str) -> str | None:
     return next((path for path in (f"{module}.py", f"{module}/__init__.py") if os.path.isfile(path)), None)  # noqa: PTH113 - says no to a name that no file can have
 
 
-def _entry_points(distributions: Iterable[Distribution], folder: Path | None) -> Iterator[PluginRef]:
-    for distribution in distributions:
-        for point in distribution.entry_points:
-            if kind := _GROUPS.get(point.group):
-                # A name with dots is the Java class that this one stands for.
-                name = point.name if "." in point.name else point.value.replace(":", ".")
-                yield PluginRef(
-                    name=name,
-                    kind=kind,
-                    target=point.value,
-                    aliases=tuple(dict.fromkeys([*aliases(name, kind), *aliases(point.name, kind)])),
-                    folder=str(folder) if folder else None,
-                    version=distribution.version,
-                )
+def _entry_points(package: Distribution, folder: Path | None) -> Iterator[PluginRef]:
+    for point in package.entry_points:
+        if kind := _GROUPS.get(point.group):
+            # A name with dots is the Java class that this one stands for.
+            name = point.name if "." in point.name else point.value.replace(":", ".")
+            yield PluginRef(
+                name=name,
+                kind=kind,
+                target=point.value,
+                aliases=tuple(dict.fromkeys([*aliases(name, kind), *aliases(point.name, kind)])),
+                folder=str(folder) if folder else None,
+                version=package.version,
+            )
 
 
 def _in_text(folder: Path, source: Source, packaged: Container[str]) -> Iterator[PluginRef]:

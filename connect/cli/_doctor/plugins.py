@@ -30,6 +30,9 @@ def check(subject: Subject) -> Iterator[Finding]:
     for text in plugins.unreadable:
         place, _, problem = text.partition(": ")
         yield error(place, f"its text is not Python: {problem}.", "Correct it, or remove the file.")
+    for text in plugins.damaged:
+        place, _, problem = text.partition(": ")
+        yield warning(place, f"it is damaged: {problem}. Plug-ins of its package are not found.", "Install it again.")
     others = plugins.others()
     yield from _twice(others)
     yield from _imports(others, [str(folder) for folder in folders])

@@ -199,6 +199,35 @@ def test_what_is_not_found_is_answered_with_near_names_and_the_places_looked_at(
     assert "broken.py:2" in message
 
 
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("entry_points.txt", b"[connect.sinks]\nno equals sign\n"),
+        ("entry_points.txt", b"[connect.sinks]\nOrders = orders:\xff\n"),
+        ("RECORD", b"orders.py,,\n\n"),
+    ],
+)
+def test_a_package_with_damaged_metadata_keeps_no_other_plug_in_from_being_found(
+    tmp_path: Path, file: str, content: bytes
+) -> None:
+    install(tmp_path / "broken", "broken", "1.0", "")
+    (tmp_path / "broken" / "broken-1.0.dist-info" / file).write_bytes(content)
+    install(tmp_path / "orders", "orders", "2.0", "[connect.sinks]\nOrdersSinkConnector = orders:OrdersSinkConnector\n")
+    plugins = Plugins.discover([tmp_path])
+    assert plugins.find(CONNECTORS, "OrdersSinkConnector").version == "2.0"
+    with pytest.raises(PluginNotFoundError, match=f"Could not read {tmp_path}/broken/broken-1.0.dist-info/{file}: "):
+        plugins.find(CONNECTORS, "Unknown")
+
+
+def test_an_installed_package_with_damaged_metadata_keeps_no_other_plug_in_from_being_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(tmp_path, "broken", "1.0", "[connect.sinks]\nno equals sign\n")
+    install(tmp_path, "orders", "2.0", "[connect.sinks]\nOrdersSinkConnector = orders:OrdersSinkConnector\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert Plugins.discover().find(CONNECTORS, "OrdersSinkConnector").version == "2.0"
+
+
 def test_a_name_of_another_kind_says_what_it_is() -> None:
     with pytest.raises(PluginNotFoundError, match='"StringConverter" is a converter, not a sink or source'):
         Plugins.discover().find(CONNECTORS, "StringConverter")
