@@ -178,6 +178,7 @@ class SinkLoop(Loop):
             # All partitions are paused: this only keeps us in the group.
             self.partitions.consumer.poll(min(self._longest_poll, left))
             return
+        self._control.await_lease()  # a commit in this turn may have outlasted the lease
         self._held = None
         self._deliver(batch)
         self._follow_state()
@@ -204,6 +205,9 @@ class SinkLoop(Loop):
         offsets = self._offsets
         given = offsets.to_ask(partitions)
         if not given or not self._settled():
+            return
+        if not self._control.holds_lease():
+            self._meter.commit_skipped()
             return
         self._meter.active(sum(offsets.uncommitted()))
         began = time.monotonic()

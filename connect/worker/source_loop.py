@@ -120,6 +120,7 @@ class SourceLoop(Loop):
 
     def _once(self, output: Output) -> bool:
         """Move one batch. False when there was none."""
+        self._control.await_lease()  # what was sent may have been waited for, or stored, longer than the lease
         began = time.monotonic()
         self._control.set_activity("poll")
         try:

@@ -80,7 +80,7 @@ class Setting:
         self.task = Task(self.calls)
         self.chain = Chain([], ErrorPolicy())
         self.report = ProgressReport(self.control, Registry())
-        delivers = SinkDelivery(self.task, self.chain, self.control.await_lease)
+        self.delivers = delivers = SinkDelivery(self.task, self.chain, self.control.await_lease)
         self.loop = SinkLoop(delivers, {}, self._consumer, self.control, self.report, 60.0)
         self.task.context = SinkContext("test", 0, {}, Registry().labelled(), delivers)
         self.task.context.owner = self.loop.partitions
@@ -609,6 +609,32 @@ def test_a_lease_that_runs_out_while_the_task_flushes_keeps_the_commit_back(at):
     at.task.on_pre_commit = slow
     at.run(at.assigns(T0), at.gives(rows(0, 3)), at.lets(61), at.nothing)
     assert at.consumer.committed == []
+
+
+@pytest.mark.promise("P3")
+def test_a_lease_that_runs_out_while_dead_letters_are_waited_for_keeps_the_task_from_flushing(at, monkeypatch):
+    def slow(seconds: float) -> bool:
+        at.control.lease = False
+        return True
+
+    monkeypatch.setattr(at.delivers, "settled", slow)
+    at.run(at.assigns(T0), at.gives(rows(0, 3)), at.lets(61), at.nothing)
+    assert not [call for call in at.calls if call[0] == "pre_commit"]
+
+
+@pytest.mark.promise("P3")
+def test_a_lease_that_runs_out_while_the_task_flushes_keeps_a_refused_batch_from_being_put_again(at):
+    def slow(offsets: dict[TopicPartition, int]) -> dict[TopicPartition, int]:
+        at.control.lease = False
+        return offsets
+
+    def busy() -> SinkBatch:
+        at.task.on_put = fails(1, RetriableError("busy"))
+        return at.consumer.gives(rows(3, 3))
+
+    at.task.on_pre_commit = slow
+    at.run(at.assigns(T0), at.gives(rows(0, 3)), busy, at.lets(61))
+    assert at.puts() == [[0, 1, 2], [3, 4, 5]]
 
 
 # The end.

@@ -158,6 +158,16 @@ def test_a_lease_that_runs_out_in_the_chain_keeps_the_batch_from_being_sent(at):
     assert at.producer.sent_rows == []
 
 
+@pytest.mark.promise("P3")
+def test_a_lease_that_runs_out_while_offsets_are_stored_keeps_the_source_from_being_polled(at, monkeypatch):
+    def slow(entries: object) -> None:
+        at.control.lease = False
+
+    monkeypatch.setattr(at, "store", slow)
+    at.run(gives(0), at.lets(61), gives(1))
+    assert at.moved("poll") == ["poll"] * 2
+
+
 # The end.
 
 
