@@ -173,7 +173,7 @@ class Connections:
                 if not (waiting := self._kept.get(route.key)):
                     return None
                 connection, since = waiting.pop()
-            if time.monotonic() - since < self._idle and not select.select([connection.sock], [], [], 0)[0]:
+            if time.monotonic() - since < self._idle and not _readable(connection.sock):
                 return connection
             connection.close()
 
@@ -272,6 +272,12 @@ def machine_proxy(url: str) -> str | None:
 def words(reason: Exception) -> str:
     """A short text for the error of a connection."""
     return getattr(reason, "strerror", None) or str(reason) or type(reason).__name__
+
+
+def _readable(connected: socket.socket) -> bool:
+    poll = select.poll()  # select() itself knows no file descriptor above 1023
+    poll.register(connected, select.POLLIN)
+    return bool(poll.poll(0))
 
 
 def _content(response: HTTPResponse, most_bytes: int) -> bytes:
