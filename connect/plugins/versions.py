@@ -1,4 +1,4 @@
-"""Versions of plug-ins and ranges of them: `1.2`, `[1.0,2.0)`, `[1.5,)` (KIP-891, Maven's notation)."""
+"""Versions of plug-ins and ranges of them: `1.2`, `[1.0,2.0)`, `(,1.3],[1.5,)` (KIP-891, Maven's notation)."""
 
 from __future__ import annotations
 
@@ -22,6 +22,9 @@ _BEFORE = {
 }
 _END = (5, 0, "")
 _RELEASE = {"final", "ga", "release", "v"}
+
+_SPAN = re.compile(r"([\[(])([^\[\]()]*)([\])])")
+_SPANS = re.compile(rf"{_SPAN.pattern}(?:\s*,\s*{_SPAN.pattern})*")
 
 Key = tuple[tuple[int, int, str], ...]
 
@@ -48,13 +51,25 @@ def _cut_zeros(parts: list[tuple[int, int, str]]) -> None:
 
 
 @dataclass(frozen=True)
-class VersionRange:
-    """Versions between two ends; an end that is None is open."""
+class _Span:
+    """Versions between two ends; an end that is empty is open."""
 
-    low: str | None
-    high: str | None
+    low: str
+    high: str
     with_low: bool
     with_high: bool
+
+    def __contains__(self, at: Key) -> bool:
+        if self.low and (at < order(self.low) or (at == order(self.low) and not self.with_low)):
+            return False
+        return not self.high or at < order(self.high) or (at == order(self.high) and self.with_high)
+
+
+@dataclass(frozen=True)
+class VersionRange:
+    """Versions in one of several spans."""
+
+    spans: tuple[_Span, ...]
 
     @classmethod
     def parse(cls, text: str) -> VersionRange:
@@ -67,26 +82,20 @@ class VersionRange:
         wrong = ValueError(
             f'"{text}" is not a version range. Write 1.2 for exactly that, or a range such as [1.0,2.0).'
         )
-        if text[:1] not in ("[", "("):
-            if not text or set(text) & set("[](),"):
+        if text and not set(text) & set("[](),"):
+            return cls((_Span(text, text, True, True),))
+        if not _SPANS.fullmatch(text):
+            raise wrong
+        spans = []
+        for opened, inside, closed in _SPAN.findall(text):
+            ends = [end.strip() for end in inside.split(",")]
+            low, high = ends[0], ends[-1]
+            if len(ends) == 1 and not (low and opened + closed == "[]"):
                 raise wrong
-            return cls(text, text, True, True)
-        if text[-1:] not in ("]", ")"):
-            raise wrong
-        ends = [end.strip() for end in text[1:-1].split(",")]
-        if ends == [""] or len(ends) > 2:
-            raise wrong
-        low, high = ends[0], ends[-1]
-        if len(ends) == 1 and text[0] + text[-1] != "[]":
-            raise wrong
-        if low and high and order(low) > order(high):
-            raise wrong
-        return cls(low or None, high or None, text[0] == "[", text[-1] == "]")
+            if len(ends) > 2 or (low and high and order(low) > order(high)):
+                raise wrong
+            spans.append(_Span(low, high, opened == "[", closed == "]"))
+        return cls(tuple(spans))
 
     def __contains__(self, version: str | None) -> bool:
-        if version is None:
-            return False
-        at = order(version)
-        if self.low is not None and (at < order(self.low) or (at == order(self.low) and not self.with_low)):
-            return False
-        return self.high is None or at < order(self.high) or (at == order(self.high) and self.with_high)
+        return version is not None and any(order(version) in span for span in self.spans)

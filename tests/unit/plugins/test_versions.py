@@ -38,6 +38,9 @@ def test_zeros_at_the_end_do_not_matter() -> None:
         ("(1.0,2.0]", ["1.1", "2.0"], ["1.0", "2.1"]),
         ("[1.5,)", ["1.5", "99"], ["1.4"]),
         ("(,2)", ["0.1"], ["2"]),
+        ("(,1.3],[1.5,)", ["1.2", "1.3", "1.5", "2"], ["1.4", "1.3.1"]),
+        ("[1.0, 1.2) , (1.2,2.0]", ["1.0", "1.2.1", "2.0"], ["0.9", "1.2", "2.1"]),
+        ("[1.2],[1.4]", ["1.2", "1.4"], ["1.3"]),
     ],
 )
 def test_a_range_holds_what_lies_between_its_ends(text: str, inside: list[str], outside: list[str]) -> None:
@@ -46,7 +49,7 @@ def test_a_range_holds_what_lies_between_its_ends(text: str, inside: list[str], 
     assert [version for version in [*outside, None] if version in found] == []
 
 
-@pytest.mark.parametrize("text", ["", "[", "[1,2", "1,2", "(1)", "[2,1]", "[]", "[1,2,3]", "1)"])
+@pytest.mark.parametrize("text", ["", "[", "[1,2", "1,2", "(1)", "[2,1]", "[]", "[1,2,3]", "1)", "[1],", "[1][3]"])
 def test_what_is_no_range_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(ValueError, match=r"Write 1\.2 for exactly that"):
         VersionRange.parse(text)
