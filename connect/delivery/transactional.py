@@ -15,6 +15,7 @@ from connect.delivery.boundaries import Boundary, End, TaskBoundary
 from connect.delivery.source import Output, Source, records_to_confirm, reports, sent_rows
 from connect.delivery.source_offsets import Entries, Positions
 from connect.errors import ConnectError, FencedError
+from connect.kafka.writing.produce import bytes_of, bytes_of_headers
 from connect.kafka.writing.transactional import AbortableError, TransactionalProducer
 
 log = logging.getLogger("connect.worker.source")
@@ -179,7 +180,9 @@ class TransactionalOutput(Output):
 
     def _keep(self, part: _Part) -> None:
         self._parts.append(part)
-        self._bytes += sum(len(value) for value in part.encoded.values.to_list() if value is not None)
+        for each in (part.encoded, part.dead):
+            if each is not None and len(each):
+                self._bytes += bytes_of(each) + bytes_of_headers(each)
         # The first is always kept: with transaction.boundary=poll there is no other.
         self._complete = self._complete and (len(self._parts) == 1 or self._bytes <= self.producer.window)
         if not self._complete:

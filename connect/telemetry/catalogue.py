@@ -257,7 +257,10 @@ OURS: Final[tuple[OwnMetric, ...]] = (
         "Records on their way, looked at after each batch of a source and before each commit of a sink.",
     ),
     OwnMetric(
-        "connect_task_queue_bytes", "gauge", _TASK, "Bytes that a source has sent and that are not acknowledged."
+        "connect_task_queue_bytes",
+        "gauge",
+        _TASK,
+        "Bytes that a source has sent and that are not acknowledged, with what the client takes for each record.",
     ),
     OwnMetric(
         "connect_task_cpu_seconds_total",

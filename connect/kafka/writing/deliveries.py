@@ -22,8 +22,8 @@ class Delivery:
     Attributes:
         mark: what `acknowledged` returns for the batch (its source offsets).
         rows: the number of records.
-        size: their bytes, as far as they count against the limit.
-        bytes: their bytes.
+        size: the memory that they take, as far as it counts against the limit.
+        bytes: those of their keys and values.
         began: when they were passed to the client, by `time.monotonic()`.
         timestamp: of the first record, in ms since the epoch, if it has one.
         waiting: the number of records that are neither acknowledged nor given up. A refused one that must not be given
@@ -32,11 +32,18 @@ class Delivery:
 
     __slots__ = ("_refused", "began", "bytes", "mark", "rows", "size", "timestamp", "waiting")
 
-    def __init__(self, mark: Any, rows: int, size: int, refused: Callable[[DeliveryError, Any], bool]) -> None:
+    def __init__(
+        self,
+        mark: Any,
+        rows: int,
+        bytes_of: int,
+        refused: Callable[[DeliveryError, Any], bool],
+        size: int | None = None,
+    ) -> None:
         self.mark = mark
         self.rows = rows
-        self.size = size
-        self.bytes = size
+        self.size = bytes_of if size is None else size
+        self.bytes = bytes_of
         self.began = time.monotonic()
         self.timestamp: int | None = None
         self.waiting = rows
@@ -81,7 +88,8 @@ class Deliveries:
 
     Attributes:
         rows: records of all unfinished batches.
-        bytes: of records that were passed to the client and are not acknowledged, as far as that was checked.
+        bytes: the memory of records that were passed to the client and are not acknowledged, as far as that was
+            checked.
         errors: of the producer. The first is raised by `check`: the client swallows what a report raises.
     """
 

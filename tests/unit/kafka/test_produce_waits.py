@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from connect.data.batch import SourceBatch
+from connect.data.column import Constant, Plain
 from connect.data.values import Values
 from connect.errors import ConnectError, RetriableError
 from connect.kafka.clients.errors import ClientErrors, NotLetInError
@@ -154,3 +156,40 @@ def test_a_fatal_error_of_the_client_says_what_it_means(producer: Producer, code
         with pytest.raises(ConnectError, match=r"The producer cannot go on: it broke \(\w+\)\. A restart") as raised:
             call(0.01)
         assert kind_of(raised.value) is kind
+
+
+class Waits(Exception):
+    """A producer waits for acknowledgements."""
+
+
+@pytest.mark.promise("P7")
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"values": [b"0123456789"] * 100},
+        {"values": [b""] * 100, "keys": [b"k" * 100] * 100},
+        {"values": [None] * 100, "keys": Constant(b"k" * 100, 100)},
+        {"values": [b""] * 100, "headers": Plain([[("a", b"x" * 100), ("b", None)]] * 100)},
+        {"values": [b""] * 100, "headers": Constant([("a", b"x" * 100), ("b", None)], 100)},
+    ],
+    ids=["small", "keys", "one key", "headers", "the same headers"],
+)
+def test_all_that_records_take_counts_against_the_window(columns: dict[str, Any]) -> None:
+    sent = 0
+
+    def wait() -> None:
+        if sent:  # before that it is the topic that is waited for
+            raise Waits
+
+    producer = Producer(SETTINGS, wait, lambda error, _: None)
+    values, headers = Values.raw(columns["values"]), columns.get("headers", Constant(None, 100))
+    keys = columns.get("keys", Constant(None, 100))
+    batch = SourceBatch("t", values, keys=Values.raw(keys)).with_columns(headers=headers)
+    with suppress(Waits):
+        while sent < 100_000:
+            producer.send(batch, None)
+            sent += len(batch)
+    taken = sum(len(column[0] or b"") for column in (columns["values"], keys))
+    taken += sum(len(name) + len(value or b"") for name, value in headers[0] or ())
+    assert 0 < (256 + taken) * sent <= 1 << 20
+    assert producer.deliveries.bytes >= (256 + taken) * sent
