@@ -85,7 +85,7 @@ class SinkTaskContext(Protocol):
         """
 
     def rewind(self, offsets: Offsets) -> None:
-        """Consume these partitions from these offsets next."""
+        """Consume these partitions from these offsets next. Where `open` says where to begin, that counts."""
 
     def timeout(self, milliseconds: int) -> None:
         """Before `RetriableError` is raised from `put`: how long to wait.

@@ -247,7 +247,7 @@ class SinkLoop(Loop):
     def assigned(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int] | None:
         """Open partitions; begin at the position that the task's target knows, if it does."""
         self._control.set_activity("")  # the task's own work, in the consumer's poll
-        known = self._task.open(partitions)
+        known = self.partitions.open_by(self._task, partitions)
         self._offsets.known({p: offset for p, offset in (known or {}).items() if p in partitions})
         self.partitions.came(partitions)
         return known

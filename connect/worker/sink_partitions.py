@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from connect.api.sink import SinkTask
 from connect.data.record import TopicPartition
 from connect.delivery.retrying_consumer import SinkConsumer
 from connect.worker.control import Control
@@ -23,6 +24,7 @@ class SinkPartitions:
         self._offsets = offsets
         self._consumer: SinkConsumer | None = None
         self._consuming = True
+        self._opening: dict[TopicPartition, int | None] = {}  # what is being opened, and where that is to begin
         self._member: str | None = None
 
     @property
@@ -53,6 +55,8 @@ class SinkPartitions:
         return self.consumer.offsets_at(timestamp, partitions)
 
     def rewind(self, offsets: Mapping[TopicPartition, int]) -> None:
+        self._opening |= {p: offset for p, offset in offsets.items() if p in self._opening}
+        offsets = {p: offset for p, offset in offsets.items() if p not in self._opening}
         self.consumer.seek(offsets)
         self._offsets.rewound({p: offset for p, offset in offsets.items() if p in self.assignment})
 
@@ -79,6 +83,16 @@ class SinkPartitions:
             self.consumer.resume([partition for partition in partitions if partition not in self.paused_by_task])
 
     # What the group wants.
+
+    def open_by(self, task: SinkTask, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int] | None:
+        """Have the task open partitions. Returns where to begin, as far as it said or rewound meanwhile."""
+        self._opening = dict.fromkeys(partitions)
+        try:
+            known = task.open(partitions)
+            rewound = {p: offset for p, offset in self._opening.items() if offset is not None}
+        finally:
+            self._opening = {}
+        return {**rewound, **(known or {})} if rewound else known
 
     def came(self, partitions: Sequence[TopicPartition]) -> None:
         """Partitions were assigned."""

@@ -33,6 +33,8 @@ ROWS_PER_BATCH = 2000
 #: How long to wait for the broker to let a member go that owns nothing; some milliseconds, unless it is busy otherwise.
 _LEAVE_S = 1.0
 _TICK_S = 0.01
+#: When to seek again where the client does not read yet.
+_SEEK_AGAIN_S = 0.05
 
 
 class RebalanceListener(Protocol):
@@ -78,6 +80,7 @@ class BatchConsumer:
         self._assignment: frozenset[TopicPartition] = frozenset()
         self._places: tuple[frozenset[TopicPartition], tuple[str | None, int | None]] = (frozenset(), (None, None))
         self._paused: set[TopicPartition] = set()
+        self._sought: dict[TopicPartition, int] = {}  # seeks that the client does not take yet
         self._changed = False
         self._assigning = False
         self._closing = False
@@ -150,6 +153,9 @@ class BatchConsumer:
             self._subscribe()
         if self._drained:
             self._look_for_standstill()
+        if self._sought:
+            self._seek()
+            timeout = min(timeout, _SEEK_AGAIN_S) if self._sought else timeout
         self._changed = False
         # `consume` waits for all rows or the whole time; a first message by itself keeps a quiet topic's latency low.
         first = self._first(timeout)
@@ -166,9 +172,9 @@ class BatchConsumer:
         messages.insert(0, first)
         self._drained = len(messages) < self._rows
         messages = records_of(messages, self._brokers.say)
-        if self._changed:
+        if self._changed or self._sought:
             # Partitions moved while we polled: what came from those that left is for their next owner.
-            ours = self._assignment
+            ours = self._assignment - self._sought.keys()
             messages = [m for m in messages if (m.topic(), m.partition()) in ours]
         if not messages:
             return None
@@ -215,7 +221,8 @@ class BatchConsumer:
 
         asked = [ClientPartition(*partition) for partition in self._assignment]
         found = self._consumer.position(asked) if asked else []
-        return {TopicPartition(str(p.topic), int(p.partition)): int(p.offset) for p in found if p.offset >= 0}
+        places = {TopicPartition(str(p.topic), int(p.partition)): int(p.offset) for p in found if p.offset >= 0}
+        return places | self._sought
 
     def commit(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Commit, and wait for the broker's answer, for some seconds at most.
@@ -242,12 +249,23 @@ class BatchConsumer:
         return self._offsets.at(timestamp, partitions)
 
     def seek(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Continue at these offsets, in assigned partitions."""
+        """Continue at these offsets, in assigned partitions. Not from within the listener's `assigned`."""
+        self._sought |= {partition: offset for partition, offset in offsets.items() if partition in self._assignment}
+        self._seek()
+
+    def _seek(self) -> None:
+        """Seek in the client, where it has begun to read: until then it still asks where its group has come to."""
+        from confluent_kafka import KafkaError, KafkaException
         from confluent_kafka import TopicPartition as ClientPartition
 
-        for partition, offset in offsets.items():
-            if partition in self._assignment:
+        for partition, offset in list(self._sought.items()):
+            try:
                 self._consumer.seek(ClientPartition(partition.topic, partition.partition, offset))
+            except KafkaException as error:
+                if error.args[0].code() == KafkaError._STATE:
+                    continue
+                raise
+            del self._sought[partition]
 
     def pause(self, partitions: Iterable[TopicPartition]) -> None:
         """Stop delivering these partitions."""
@@ -389,6 +407,8 @@ class BatchConsumer:
         finally:
             self._assignment -= frozenset(gone)
             self._paused -= set(gone)
+            for partition in gone:
+                self._sought.pop(partition, None)
             self._backlog.forget(gone)
             self._standstill.forget(gone)
             self._let_go(consumer, [] if self._leaving else partitions)  # given back already

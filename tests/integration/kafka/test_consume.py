@@ -2,6 +2,7 @@
 
 import re
 import threading
+import time
 import uuid
 from collections.abc import Sequence
 
@@ -151,6 +152,22 @@ def test_a_seek_goes_back_and_the_position_with_it(member, new_topic, write):
     until(lambda: len(one.values) == 21, one)
     assert one.values[15:] == list(range(4, 10))
     assert one.consumer.positions() == {p0: 10, p1: 5}
+
+
+@pytest.mark.promise("P1")
+def test_a_seek_before_the_client_knows_where_to_begin_counts(member, new_topic, write):
+    topic = new_topic()
+    p0 = TopicPartition(topic, 0)
+    write(topic, 0, 10, 0)
+    one = member([topic])
+    deadline = time.monotonic() + 30
+    while not one.consumer.assignment and time.monotonic() < deadline:
+        assert one.consumer.poll(0) is None  # the client asks what the group has committed
+    one.consumer.seek({p0: 7})
+    assert one.consumer.positions() in ({}, {p0: 7})
+    until(lambda: len(one.values) >= 3, one)
+    assert one.values == [7, 8, 9]
+    assert one.consumer.positions() == {p0: 10}
 
 
 @pytest.mark.promise("P1")

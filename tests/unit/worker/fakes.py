@@ -92,6 +92,8 @@ class FakeConsumer:
     Attributes:
         script: what the polls do; each returns a batch or None.
         committed: every commit.
+        began: where the task wanted to begin, at each assignment.
+        sought: every seek.
         refuse_commits: how many of the next commits fail.
     """
 
@@ -103,6 +105,8 @@ class FakeConsumer:
     def __init__(self, control: FakeControl, clock: Clock, calls: list[Any]) -> None:
         self.script: deque[Callable[[], SinkBatch | None]] = deque()
         self.committed: list[dict[TopicPartition, int]] = []
+        self.began: list[dict[TopicPartition, int]] = []
+        self.sought: list[dict[TopicPartition, int]] = []
         self.refuse_commits = 0
         self.paused: set[TopicPartition] = set()
         self.place: dict[TopicPartition, int] = {}
@@ -121,7 +125,8 @@ class FakeConsumer:
 
     def assign(self, *partitions: TopicPartition) -> None:
         self._assignment |= set(partitions)
-        for partition, offset in (self.listener.assigned(list(partitions)) or {}).items():
+        self.began.append(dict(self.listener.assigned(list(partitions)) or {}))
+        for partition, offset in self.began[-1].items():
             self.place[partition] = offset
 
     def take_away(self, *partitions: TopicPartition, how: str = "revoked") -> None:
@@ -161,6 +166,7 @@ class FakeConsumer:
         self.committed.append(dict(offsets))
 
     def seek(self, offsets: Mapping[TopicPartition, int]) -> None:
+        self.sought.append(dict(offsets))
         self.place.update({p: o for p, o in offsets.items() if p in self._assignment})
 
     def pause(self, partitions: Iterable[TopicPartition]) -> None:

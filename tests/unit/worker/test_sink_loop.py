@@ -521,6 +521,28 @@ def test_a_rewind_before_the_batch_is_refused_counts_when_it_is_taken(at):
     assert at.consumer.committed == [{T0: 0}]
 
 
+@pytest.mark.promise("P1")
+def test_a_task_may_rewind_while_it_opens_partitions(at):
+    def opens(partitions: Sequence[TopicPartition]) -> None:
+        at.task.context.rewind(dict.fromkeys(partitions, 2) | {T1: 7})
+
+    at.task.open = opens
+    at.run(at.assigns(T0), at.nothing, at.lets(61), at.nothing)
+    assert at.consumer.began == [{T0: 2}]
+    assert at.consumer.sought == [{T1: 7}]
+    assert at.consumer.committed == [{T0: 2}]
+
+
+def test_where_a_task_says_that_its_target_stands_goes_before_where_it_rewinds_to(at):
+    def opens(partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        at.task.context.rewind(dict.fromkeys(partitions, 2))
+        return {T0: 5}
+
+    at.task.open = opens
+    at.run(at.assigns(T0, T1))
+    assert at.consumer.began == [{T0: 5, T1: 2}]
+
+
 def test_rewinding_a_partition_that_is_not_ours_does_nothing(at):
     at.task.on_put = lambda batch: at.task.context.rewind({T1: 0})
     at.run(at.assigns(T0), at.gives(rows(0, 3)))
