@@ -45,7 +45,7 @@ class SourceRecord(msgspec.Struct, frozen=True, gc=False):
         source_partition: the part of the source that it comes from, such as ``{"filename": "a.txt"}``.
         source_offset: where in that part reading continues after this record, such as ``{"position": 120}``.
         partition: of the topic; None leaves it to the partitioner.
-        timestamp: milliseconds since the epoch; None leaves it to the producer.
+        timestamp: milliseconds since the epoch; None, or -1 as in Java, leaves it to the producer.
         headers: see `Headers`.
     """
 

@@ -17,7 +17,7 @@ from connect.errors import ConnectError
 from connect.kafka.admin.answers import AdminError
 from connect.kafka.clients.override_rules import of_questions
 from connect.kafka.clients.settings import task_client_settings
-from connect.kafka.reading.messages import assigned_consumer
+from connect.kafka.reading.messages import assigned_consumer, timestamp_of
 from connect.kafka.reading.read_range import read_range
 from connect.kafka.reading.topic_ends import TopicEnds, Topics
 
@@ -96,8 +96,8 @@ class GroupLag:
             for messages in read_range(consumer, partitions, in_time, ends=ends):
                 for message in messages:
                     partition = TopicPartition(message.topic(), message.partition())
-                    kind, at = message.timestamp()
-                    if kind and partition not in found:
+                    at = timestamp_of(*message.timestamp())
+                    if at is not None and partition not in found:
                         found[partition] = at
                         ends[partition] = message.offset()
                         consumer.pause([ClientPartition(*partition)])

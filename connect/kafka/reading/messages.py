@@ -6,7 +6,7 @@ Columns of a batch are made when they are used.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from connect.data.batch import SinkBatch
 from connect.data.column import Column, Constant, Deferred
@@ -18,6 +18,8 @@ from connect.kafka.clients.log import log as client_log
 from connect.kafka.reading.arrivals import Arrivals
 
 _TIMESTAMP_TYPES = ("NoTimestampType", "CreateTime", "LogAppendTime")
+#: What stands in a record in place of a time.
+NO_TIMESTAMP: Final = -1
 
 T = TypeVar("T")
 
@@ -53,6 +55,11 @@ def take(consumer: Any, rows: int, timeout: float, arrived: Arrivals | None = No
     return messages
 
 
+def timestamp_of(kind: int, at: int) -> int | None:
+    """The time of a record by what the client says of it; None for one without: a producer may write -1 for none."""
+    return at if kind and at != NO_TIMESTAMP else None
+
+
 def batch_of(messages: list[Any], origin: tuple[str | None, int | None]) -> SinkBatch:
     """Messages as a batch, in their order.
 
@@ -76,8 +83,8 @@ def batch_of(messages: list[Any], origin: tuple[str | None, int | None]) -> Sink
         keys=Values.raw(_deferred(messages, message.key)),
         timestamps=Deferred(
             n,
-            lambda: [at if kind else None for kind, at in stamps],
-            lambda row: stamps[row][1] if stamps[row][0] else None,
+            lambda: [at if kind and at != NO_TIMESTAMP else None for kind, at in stamps],  # `timestamp_of`, faster
+            lambda row: timestamp_of(*stamps[row]),
         ),
         timestamp_types=Deferred(n, lambda: [_TIMESTAMP_TYPES[kind] for kind, _ in stamps]),
         headers=_deferred(messages, message.headers),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from connect.data.record import TopicPartition
-from connect.kafka.reading.messages import assigned_consumer, cannot_read, records_of, take
+from connect.kafka.reading.messages import assigned_consumer, cannot_read, records_of, take, timestamp_of
 
 _WAIT_S: Final = 0.2
 _ROWS: Final = 1000
@@ -38,7 +38,7 @@ class StoredRecord(NamedTuple):
             message.topic(),
             message.partition(),
             message.offset(),
-            at if kind else None,
+            timestamp_of(kind, at),
             ("NoTimestampType", "CreateTime", "LogAppendTime")[kind],
             message.key(),
             message.value(),

@@ -32,6 +32,9 @@ log = logging.getLogger("connect.kafka")
 
 _ROWS_PER_CALL: Final = 5000
 _WAIT_S: Final = 0.05
+#: Timestamps of records that leave it to the client; the second is Java's.
+_NO_TIME: Final = (None, -1)
+_LAST_TIME: Final = 2**63 - 1
 #: What the client takes for each record, and for each of its headers, beside their bytes (measured with 2.16).
 _RECORD_BYTES: Final = 256
 _HEADER_BYTES: Final = 48
@@ -107,13 +110,13 @@ class BatchProducer:
         while self.deliveries.bytes and self.deliveries.bytes + size > self.window:
             self._wait()
         delivery = Delivery(mark, len(batch), told, self._given_back, size)
-        delivery.timestamp = batch.timestamps[0]
+        delivery.timestamp = None if batch.timestamps[0] in _NO_TIME else batch.timestamps[0]
         self.deliveries.add(delivery)
         for topic, part in batch.by_topic().items():
             if topic not in self._known_topics:
                 self._know(topic)
             is_dated = not part.timestamps.constant or part.timestamps[0] is not None
-            if is_dated and any(timestamp is not None for timestamp in part.timestamps):
+            if is_dated and any(timestamp not in _NO_TIME for timestamp in part.timestamps):
                 self._clock.dated_topics.add(topic)
             if is_dated or _says_something(part.headers):
                 self._send_singly(topic, part, delivery, each)
@@ -179,7 +182,7 @@ class BatchProducer:
 
     def _send_singly(self, topic: str, part: SourceBatch, delivery: Delivery, each: Any) -> None:
         """One call for each record: the client's call for batches accepts neither headers nor timestamps."""
-        from confluent_kafka import KafkaException
+        from confluent_kafka import KafkaError, KafkaException
 
         headers: Any  # bytes by now: a list of pairs, or None
         columns = zip(part.values, part.keys, part.partitions, part.timestamps, part.headers, strict=True)
@@ -187,7 +190,13 @@ class BatchProducer:
             tell = None if each is None else each(row)
             report = delivery.report if tell is None else delivery.report_and_tell(self._while_open(tell))
             place = -1 if partition is None else partition
-            moment = 0 if timestamp is None else timestamp or self._first_moment()
+            if timestamp in _NO_TIME:
+                moment = 0
+            elif 0 <= timestamp <= _LAST_TIME:
+                moment = timestamp or self._first_moment()
+            else:
+                report(KafkaError(KafkaError.INVALID_TIMESTAMP, f"its timestamp is {timestamp}"), Unsent(topic))
+                continue
             try:
                 self._producer.produce(topic, value, key, place, report, None, moment, headers or None)
             except KafkaException as error:

@@ -80,6 +80,18 @@ def test_a_commit_for_a_group_that_moved_on_is_an_error(member, new_topic, write
         one.consumer.commit({TopicPartition("there-is-no-such-topic", 0): 10**15})
 
 
+def test_a_record_that_was_written_without_a_time_has_none(member, new_topic, broker):
+    topic = new_topic()
+    producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+    producer.produce(topic, b"v", timestamp=-1)  # what is left of a message of Kafka before 0.10
+    producer.produce(topic, b"w", timestamp=7)
+    producer.flush(30)
+    one = member([topic])
+    until(lambda: sum(map(len, one.batches)) == 2, one)
+    assert [at for batch in one.batches for at in batch.timestamps] == [None, 7]
+    assert one.batches[0].timestamps[0] is None
+
+
 def test_a_listener_says_where_to_begin(member, new_topic, write):
     topic = new_topic(partitions=2)
     write(topic, 0, 10, 0)

@@ -464,3 +464,27 @@ def test_the_timestamp_zero_is_written_as_one_and_never_as_now_and_that_is_said_
     send_and_drain(producer, batch(topic, [b"c", b"d"], timestamps=Constant(0, 2)))
     assert [message.timestamp()[1] for message in read(broker.bootstrap_servers, topic, 4)] == [1, 7, 1, 1]
     assert caplog.text.count("timestamp 0") == 1
+
+
+def test_a_timestamp_of_minus_one_is_none_as_in_java(broker, new_topic, make_producer, read):
+    topic = new_topic()
+    producer = make_producer(broker)
+    send_and_drain(producer, batch(topic, [b"a", b"b"], timestamps=Plain([-1, 7])))
+    send_and_drain(producer, batch(topic, [b"c"], timestamps=Constant(-1, 1)))
+    found = [message.timestamp()[1] for message in read(broker.bootstrap_servers, topic, 3)]
+    assert found[1] == 7
+    assert min(found[0], found[2]) > 1_600_000_000_000
+
+
+@pytest.mark.promise("P5")
+@pytest.mark.parametrize("impossible", [-2, -(10**13), 2**63, 10**30])
+def test_a_time_that_kafka_has_not_is_the_fault_of_its_record(broker, new_topic, make_producer, read, impossible):
+    topic = new_topic()
+    refused: list[DeliveryError] = []
+    producer = make_producer(broker, refused=lambda error, message: refused.append(error))
+    send_and_drain(producer, batch(topic, [b"a", b"b", b"c"], timestamps=Plain([5, impossible, 7])))
+    assert producer.deliveries.acknowledged() == ["mark"]
+    assert [message.value() for message in read(broker.bootstrap_servers, topic, 2)] == [b"a", b"c"]
+    (error,) = refused
+    assert error.code == "INVALID_TIMESTAMP"
+    assert f"its timestamp is {impossible}" in str(error)
