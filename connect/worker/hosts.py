@@ -28,8 +28,9 @@ from connect.worker.remote_log import write_log
 
 log = logging.getLogger("connect.worker")
 
-_OWN = "own "
-_APART = "apart "
+#: What tells hosts apart: the connector that has one to itself, or a number; and the plug-in, with its folder. Each
+#: version of a plug-in has its own: a process imports a module once.
+_Key = tuple[str | int, str, str]
 #: How long a host is kept in which no connector runs: whoever edits a configuration asks again and again.
 IDLE_S = 300.0
 
@@ -85,7 +86,7 @@ class ConnectorHosts:
         self._listener: HostListener = _Nobody()
         self._plugin_path = list(plugin_path)
         self._log_level = log_level
-        self._hosts: dict[str, _Host] = {}
+        self._hosts: dict[_Key, _Host] = {}
         self._separated: set[str] = set()
         self._numbers = itertools.count(1)
         self._closed = False
@@ -169,10 +170,11 @@ class ConnectorHosts:
         """A connector was deleted: the next one of its name starts in its plug-in's shared process again."""
         with self._lock:
             self._separated.discard(connector)
-            own = self._hosts.pop(_OWN + connector, None)
-        if own is not None:
-            own.forgotten = True
-            own.close()
+            owned = [key for key in self._hosts if connector and key[0] == connector]
+            own = [self._hosts.pop(key) for key in owned]
+        for host in own:
+            host.forgotten = True
+            host.close()
 
     def close(self) -> None:
         """End all hosts."""
@@ -183,8 +185,8 @@ class ConnectorHosts:
             host.close()
 
     def _host(self, ref: PluginRef | None, connector: str) -> _Host:
-        shared = ref.target if ref is not None else "no plug-in"
-        key = _OWN + connector if connector in self._separated else shared
+        plugin = ("no plug-in", "") if ref is None else (ref.target, ref.folder or "")
+        key: _Key = (connector if connector in self._separated else "", *plugin)
         with self._lock:
             host = self._hosts.get(key)
             # One that is being killed may look alive for a moment.
@@ -216,7 +218,7 @@ class ConnectorHosts:
         with self._lock:
             if self._closed:
                 raise ConnectorCallError("The worker is shutting down.")
-            key = f"{_APART}{next(self._numbers)}"
+            key = (next(self._numbers), "", "")
             made = self._hosts[key] = _Host(key, self._spec(), _Nobody(), lambda _, __: None)
             return made
 
@@ -235,7 +237,7 @@ class ConnectorHosts:
             if self._hosts.get(host.key) is host:  # there may be another one already
                 del self._hosts[host.key]
             connectors = sorted(host.connectors - {""})
-            shared = not host.key.startswith(_OWN)
+            shared = not host.key[0]
             self._separated.update(connectors)  # whichever it was, it will not take the others with it again
         for connector in connectors:
             if shared:
@@ -260,8 +262,9 @@ class _Nobody:
 class _Host:
     """One host process."""
 
-    def __init__(self, key: str, spec: bytes, listener: HostListener, died: Callable[[_Host, str], None]) -> None:
+    def __init__(self, key: _Key, spec: bytes, listener: HostListener, died: Callable[[_Host, str], None]) -> None:
         self.key = key
+        self.name = f"apart {key[0]}" if isinstance(key[0], int) else f"own {key[0]}" if key[0] else key[1]
         self.connectors: set[str] = set()
         self.calls: list[str] = []  # the connectors of which a call is under way
         self.running: set[str] = set()  # those that it was asked to start, and not to stop
@@ -278,7 +281,7 @@ class _Host:
         self._child = ChildProcess(host_process.main, spec)
         self._killing = threading.Lock()
         self.alive = True
-        threading.Thread(target=self._read, name=f"host {key}", daemon=True).start()
+        threading.Thread(target=self._read, name=f"host {self.name}", daemon=True).start()
 
     def call(self, connector: str, request: messages.Request, timeout: float) -> Any:
         question = next(self._questions)
@@ -335,7 +338,7 @@ class _Host:
             try:
                 self._take(message)
             except Exception:  # its neighbours still wait for answers
-                log.exception("A connector's message could not be handled", extra={"about": self.key})
+                log.exception("A connector's message could not be handled", extra={"about": self.name})
         with self._killing:  # from here on its descriptors may be those of another process
             self.alive = False
             self._child.kill()
@@ -365,7 +368,7 @@ class _Host:
             case messages.AskOffsets():
                 self._answer_offsets(message)
             case messages.Log():
-                write_log(message, self.key)
+                write_log(message, self.name)
 
     def _answer_offsets(self, message: messages.AskOffsets) -> None:
         try:

@@ -92,6 +92,58 @@ def test_connectors_of_one_plugin_share_a_process_that_is_not_ours(run):
     assert run.pid("a") == run.pid("b") != os.getpid()
 
 
+VERSIONED = """
+from connect import SourceConnector, SourceTask, settings
+
+class Orders(SourceConnector):
+    version = "{version}"
+    settings = settings.define()
+    task = SourceTask
+
+    def task_configs(self, max_tasks):
+        return [{{"version": self.version}}]
+"""
+
+
+def versions_of(folder: Path, *versions: str) -> list[PluginRef]:
+    """One plug-in in several versions, each in a folder of its own."""
+    refs = []
+    for version in versions:
+        place = folder / f"orders-{version}"
+        place.mkdir()
+        (place / "orders.py").write_text(VERSIONED.format(version=version))
+        refs.append(
+            PluginRef(
+                name="orders.Orders",
+                kind=PluginKind.SOURCE,
+                target="orders:Orders",
+                folder=str(place),
+                version=version,
+            )
+        )
+    return refs
+
+
+def test_connectors_of_two_versions_of_a_plugin_have_each_its_own(run, tmp_path):
+    for number, ref in enumerate(versions_of(tmp_path, "1.0", "2.0")):
+        assert run.start(f"c{number}", ref).version == ref.version
+        configs = run.hosts.call(ref, f"c{number}", messages.CutTasks(1), WITHIN_S, list[dict[str, str]])
+        assert configs == [{"version": ref.version}]
+
+
+def test_a_connector_in_a_process_of_its_own_may_go_on_with_another_version(run, tmp_path):
+    old, new = versions_of(tmp_path, "1.0", "2.0")
+    with pytest.raises(ConnectorCallError):
+        run.start("c", start__do="exit")
+    for ref in (old, new):
+        assert run.start("c", ref).version == ref.version
+    configs = run.hosts.call(old, "c", messages.CutTasks(1), WITHIN_S, list[dict[str, str]])
+    assert configs == [{"version": "1.0"}]
+    run.hosts.forget("c")
+    with pytest.raises(ConnectorCallError):  # it runs in no process any more
+        run.hosts.call(new, "c", messages.CutTasks(1), WITHIN_S, list[dict[str, str]])
+
+
 def test_a_connector_is_started_cut_and_stopped(run):
     assert isinstance(run.start("a"), messages.ConnectorStarted)
     configs = run.hosts.call(TRYING, "a", messages.CutTasks(3), WITHIN_S, list[dict[str, str]])
@@ -374,7 +426,8 @@ def test_a_process_in_which_no_connector_runs_ends_some_time_after_the_last_call
     run.start("b")
     pid = run.pid("a")
     run.hosts.call(TRYING, "a", messages.StopConnector(), WITHIN_S, type(None))
-    assert run.hosts._hosts[TRYING.target].idle_until is None  # for b
+    (host,) = run.hosts._hosts.values()
+    assert host.idle_until is None  # for b
     run.hosts.call(TRYING, "b", messages.StopConnector(), WITHIN_S, type(None))
     until(lambda: not psutil.pid_exists(pid))
     assert not processes(run)
