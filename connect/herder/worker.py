@@ -20,6 +20,7 @@ from connect.herder.topics import ActiveTopics
 from connect.kafka.admin.groups import remove_member
 from connect.kafka.clients.settings import task_java_settings
 from connect.kafka.writing.fencing import abort_left_open
+from connect.pipeline.build import folders_of_chain
 from connect.pipeline.findings import Validation
 from connect.plugins import PluginKind, PluginRef, Plugins
 from connect.settings.definition import Config
@@ -221,7 +222,8 @@ class Worker:
 
     def validate(self, ref: PluginRef | None, config: Resolved, timeout: float = 30.0) -> Validation:
         """Validate a connector's configuration in its host process. Raises `ConnectorCallError`."""
-        return self.hosts.validate(ref, self.raw, config.values, config.secret_keys, timeout)
+        folders = folders_of_chain(self.plugins, self.raw, config.values)
+        return self.hosts.validate(ref, self.raw, config.values, config.secret_keys, timeout, folders)
 
 
 def secrets_of(config: Resolved) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, Final
 
 from connect.api.converter import Converter, HeaderConverter
@@ -11,12 +12,12 @@ from connect.api.plugin import Plugin
 from connect.api.transformation import Predicate, Transformation
 from connect.data.batch import SourceBatch
 from connect.data.record import SinkRecord, SourceRecord
-from connect.errors import ConfigError
+from connect.errors import ConfigError, PluginNotFoundError
 from connect.pipeline.chain import Chain, Step
 from connect.pipeline.dead_letters import EncodedRecord
 from connect.pipeline.policy import ErrorPolicy
 from connect.pipeline.steps import Decode, DecodeHeaders, Encode, EncodeHeaders, Transform
-from connect.plugins import PluginKind, Plugins, load
+from connect.plugins import CONVERTERS, PluginKind, Plugins, load
 from connect.settings.raw import comma_separated, prefixed
 
 log = logging.getLogger(__name__)
@@ -115,6 +116,24 @@ def converter_config(
         raise ConfigError(key, "is set neither in the connector nor in the worker. Name a converter class.")
     prefix = f"{key}."
     return name, prefixed(owner, prefix)
+
+
+def folders_of_chain(plugins: Plugins, worker: Mapping[str, str], connector: Mapping[str, str]) -> set[str]:
+    """The folders of plugin.path whose Python the chain of a configuration loads, as far as it is right."""
+    wanted: list[tuple[PluginKind, Mapping[str, str]]] = []
+    for key, kind in CONVERTERS.items():
+        name, own = converter_config(worker, connector, key, SIMPLE_HEADERS)
+        wanted.append((kind, {**own, "type": name}))
+    for what, kind in (("transforms", PluginKind.TRANSFORMATION), ("predicates", PluginKind.PREDICATE)):
+        aliases = comma_separated(connector.get(what))
+        wanted += [(kind, prefixed(connector, f"{what}.{alias}.")) for alias in aliases]
+    folders = set()
+    for kind, config in wanted:
+        with suppress(PluginNotFoundError, ValueError):
+            ref = plugins.find(kind, config.get("type", ""), config.get("plugin.version"))
+            if ref.folder is not None and ref.language == "python":
+                folders.add(ref.folder)
+    return folders
 
 
 def converter(plugins: Plugins, worker: Mapping[str, str], connector: Mapping[str, str], key: str) -> Converter:

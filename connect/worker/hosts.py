@@ -28,9 +28,9 @@ from connect.worker.remote_log import write_log
 
 log = logging.getLogger("connect.worker")
 
-#: What tells hosts apart: the connector that has one to itself, or a number; and the plug-in, with its folder. Each
-#: version of a plug-in has its own: a process imports a module once.
-_Key = tuple[str | int, str, str]
+#: What tells hosts apart: the connector that has one to itself, or a number; the plug-in, and the folders that code
+#: comes from. A process imports a module once: each version of a plug-in has its own process.
+_Key = tuple[str | int, ...]
 #: How long a host is kept in which no connector runs: whoever edits a configuration asks again and again.
 IDLE_S = 300.0
 
@@ -103,20 +103,34 @@ class ConnectorHosts:
         config: Mapping[str, str],
         secret_keys: Iterable[str],
         timeout: float,
+        folders: Iterable[str] = (),
     ) -> Validation:
-        """What `connect.pipeline.validation.validate` finds. Raises `ConnectorCallError`."""
+        """What `connect.pipeline.validation.validate` finds. Raises `ConnectorCallError`.
+
+        Args:
+            folders: of plugin.path, from which converters, transformations and predicates are loaded.
+        """
         request = messages.Validate(dict(worker), dict(config), sorted(secret_keys))
-        return self.call(ref, config.get("name", ""), request, timeout, Validation)
+        return self.call(ref, config.get("name", ""), request, timeout, Validation, folders)
 
     def call(
-        self, ref: PluginRef | None, connector: str, request: messages.Request, timeout: float, answer: type[T]
+        self,
+        ref: PluginRef | None,
+        connector: str,
+        request: messages.Request,
+        timeout: float,
+        answer: type[T],
+        folders: Iterable[str] = (),
     ) -> T:
         """Call something in the process of a connector, and wait for the result, which is of this type.
+
+        Args:
+            folders: of other plug-ins that the call loads: the same ones in each call of that process.
 
         Raises:
             ConnectorCallError: it raised, it took longer than `timeout` seconds, or its process died.
         """
-        host = self._host(ref, connector)
+        host = self._host(ref, connector, folders)
         try:
             result = host.call(connector, request, timeout)
             host.note(connector, request)
@@ -127,7 +141,7 @@ class ConnectorHosts:
             innocent = host.forgotten or host.given_up not in {None, connector}
             if not (innocent and isinstance(request, messages.Validate)):
                 raise
-            return self.call(ref, connector, request, timeout, answer)
+            return self.call(ref, connector, request, timeout, answer, folders)
         except FutureTimeoutError:
             self._give_up(host, connector)
             raise ConnectorCallError(
@@ -184,9 +198,9 @@ class ConnectorHosts:
         for host in hosts:
             host.close()
 
-    def _host(self, ref: PluginRef | None, connector: str) -> _Host:
-        plugin = ("no plug-in", "") if ref is None else (ref.target, ref.folder or "")
-        key: _Key = (connector if connector in self._separated else "", *plugin)
+    def _host(self, ref: PluginRef | None, connector: str, folders: Iterable[str] = ()) -> _Host:
+        target, own = ("no plug-in", "") if ref is None else (ref.target, ref.folder or "")
+        key: _Key = (connector if connector in self._separated else "", target, own, *sorted({*folders} - {own}))
         with self._lock:
             host = self._hosts.get(key)
             # One that is being killed may look alive for a moment.
@@ -218,7 +232,7 @@ class ConnectorHosts:
         with self._lock:
             if self._closed:
                 raise ConnectorCallError("The worker is shutting down.")
-            key = (next(self._numbers), "", "")
+            key: _Key = (next(self._numbers),)
             made = self._hosts[key] = _Host(key, self._spec(), _Nobody(), lambda _, __: None)
             return made
 
@@ -264,7 +278,7 @@ class _Host:
 
     def __init__(self, key: _Key, spec: bytes, listener: HostListener, died: Callable[[_Host, str], None]) -> None:
         self.key = key
-        self.name = f"apart {key[0]}" if isinstance(key[0], int) else f"own {key[0]}" if key[0] else key[1]
+        self.name = f"apart {key[0]}" if isinstance(key[0], int) else f"own {key[0]}" if key[0] else str(key[1])
         self.connectors: set[str] = set()
         self.calls: list[str] = []  # the connectors of which a call is under way
         self.running: set[str] = set()  # those that it was asked to start, and not to stop

@@ -336,3 +336,5 @@ def _classes(config: Iterable[tuple[str, str]]) -> Iterable[str]:
     for key, value in config:
         if key.endswith((".converter", ".type")) and key.startswith(_CLASSES):
             yield f"{key.rpartition('.')[2]} {value}"
+        elif key.endswith(".plugin.version") and key.startswith(_CLASSES):
+            yield f"{key} {value}"

@@ -12,8 +12,9 @@ import psutil
 import pytest
 
 from connect.errors import ConnectError
+from connect.pipeline.build import folders_of_chain
 from connect.pipeline.error_kinds import ErrorKind
-from connect.plugins import PluginKind, PluginRef
+from connect.plugins import PluginKind, PluginRef, Plugins
 from connect.worker import hosts, messages
 from connect.worker.hosts import ConnectorCallError, ConnectorHosts
 from connect.worker.processes import start_server
@@ -129,6 +130,38 @@ def test_connectors_of_two_versions_of_a_plugin_have_each_its_own(run, tmp_path)
         assert run.start(f"c{number}", ref).version == ref.version
         configs = run.hosts.call(ref, f"c{number}", messages.CutTasks(1), WITHIN_S, list[dict[str, str]])
         assert configs == [{"version": ref.version}]
+
+
+MASK = """
+from connect import Transformation
+
+class Mask(Transformation):
+    version = "{version}"
+
+    def apply(self, record):
+        return record
+"""
+
+
+def test_transformations_of_two_versions_are_validated_each_with_its_own_code(tmp_path):
+    folders = [tmp_path / f"mask-{version}" for version in ("1.0", "2.0")]
+    for folder, version in zip(folders, ("1.0", "2.0"), strict=True):
+        folder.mkdir()
+        (folder / "mask.py").write_text(MASK.format(version=version))
+    worker = {"key.converter": "StringConverter", "value.converter": "StringConverter"}
+    checked = {"connector.class": "trying.TryingConnector", "transforms": "m", "transforms.m.type": "mask.Mask"}
+    plugin_path = [PLUGINS, str(tmp_path)]
+    hosts = ConnectorHosts(plugin_path, logging.INFO)
+    start_server()
+    try:
+        for version in ("1.0", "2.0", "1.0"):
+            config = {**checked, "name": f"c-{version}", "transforms.m.plugin.version": f"[{version}]"}
+            used = folders_of_chain(Plugins.discover(plugin_path), worker, config)
+            assert used == {str(tmp_path / f"mask-{version}")}
+            found = hosts.validate(TRYING, worker, config, [], WITHIN_S, used)
+            assert [error for key, error in found.errors() if key.startswith("transforms")] == []
+    finally:
+        hosts.close()
 
 
 def test_a_connector_in_a_process_of_its_own_may_go_on_with_another_version(run, tmp_path):

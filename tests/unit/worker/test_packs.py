@@ -51,7 +51,8 @@ def test_tasks_with_other_code_are_in_other_packs(run):
     json = {"value.converter": "org.apache.kafka.connect.json.JsonConverter"}
     (first,) = started(run, "idle")
     (second,) = started(run, "idle", connector_config=json)
-    assert first.pid != second.pid
+    (third,) = started(run, "idle", connector_config={**json, "value.converter.plugin.version": "latest"})
+    assert len({first.pid, second.pid, third.pid}) == 3
 
 
 def test_a_pack_takes_so_many_and_no_more(run, monkeypatch):
