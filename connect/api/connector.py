@@ -170,7 +170,8 @@ class SourceConnector(Connector):
     def alter_offsets(self, config: Mapping[str, str], offsets: Mapping[Any, Mapping[str, Any] | None]) -> bool:
         """A user changes stored offsets while the connector is stopped (KIP-875). Keys are frozen source partitions.
 
-        Raise `ConnectError` for invalid partitions or offsets. True when they were checked.
+        Raise `ConnectError` for invalid partitions or offsets. None removes an offset: allow it for any partition, as
+        users may clean up what an earlier configuration has left. True when they were checked.
         """
         return False
 

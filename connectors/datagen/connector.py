@@ -192,10 +192,12 @@ class DatagenConnector(SourceConnector):
 
     def alter_offsets(self, config: Mapping[str, str], offsets: Mapping[Any, Mapping[str, Any] | None]) -> bool:
         for partition, offset in offsets.items():
+            if offset is None:
+                continue
             if set(dict(partition)) != {keys.TASK}:
                 raise ConnectError(f'A source partition of made-up records reads {{"{keys.TASK}": 0}}.')
-            number = None if offset is None else offset.get(keys.ITERATION)
-            if offset is not None and (not isinstance(number, int) or isinstance(number, bool) or number < 0):
+            number = offset.get(keys.ITERATION)
+            if not isinstance(number, int) or isinstance(number, bool) or number < 0:
                 raise ConnectError(f'An offset of made-up records is null or reads {{"{keys.ITERATION}": <number>}}.')
         return True
 

@@ -229,10 +229,10 @@ class FileStreamSourceConnector(SourceConnector):
         if not patterns(config.get("file")):
             raise ConnectError("Standard input has no offsets to change. Set file first.")
         for partition, offset in offsets.items():
-            if "filename" not in dict(partition):
-                raise ConnectError('A source partition of files reads {"filename": "<the file as configured>"}.')
             if offset is None:
                 continue
+            if "filename" not in dict(partition):
+                raise ConnectError('A source partition of files reads {"filename": "<the file as configured>"}.')
             position = offset.get("position")
             if not isinstance(position, int) or isinstance(position, bool) or position < 0:
                 raise ConnectError('An offset of files is null or reads {"position": <bytes from the beginning>}.')

@@ -59,7 +59,7 @@ class MirrorCheckpointConnector(SourceConnector):
 
     def alter_offsets(self, config: Mapping[str, str], offsets: Mapping[Any, Mapping[str, Any] | None]) -> bool:
         for partition, offset in offsets.items():
-            if set(dict(partition)) != _PARTITION or (offset is not None and dict(offset) != {"offset": 0}):
+            if offset is not None and (set(dict(partition)) != _PARTITION or dict(offset) != {"offset": 0}):
                 raise ConnectError(
                     'Checkpoints have the source partition {"group": "g", "topic": "A.t", "partition": 0} and the'
                     ' offset {"offset": 0}.'

@@ -91,7 +91,7 @@ class MirrorHeartbeatConnector(SourceConnector):
     def alter_offsets(self, config: Mapping[str, str], offsets: Mapping[Any, Mapping[str, Any] | None]) -> bool:
         for partition, offset in offsets.items():
             known = set(dict(partition)) == {"sourceClusterAlias", "targetClusterAlias"}
-            if not known or (offset is not None and dict(offset) != {"offset": 0}):
+            if offset is not None and not (known and dict(offset) == {"offset": 0}):
                 raise ConnectError(
                     'Heartbeats have the source partition {"sourceClusterAlias": "A", "targetClusterAlias": "B"} and'
                     ' the offset {"offset": 0}.'

@@ -35,7 +35,9 @@ def partitions(listed: Iterable[str]) -> list[TopicPartition]:
 
 
 def check(partition: Mapping[str, Any], offset: Mapping[str, Any] | None, alias: str) -> None:
-    """Refuse offsets that no task would read or write. Raises ConnectError."""
+    """Refuse offsets that no task would read or write, but to remove one. Raises ConnectError."""
+    if offset is None:
+        return
     number = partition.get("partition")
     right = (
         set(partition) == {"cluster", "partition", "topic"}
@@ -49,8 +51,6 @@ def check(partition: Mapping[str, Any], offset: Mapping[str, Any] | None, alias:
             f'A source partition reads {{"cluster": "{alias}", "partition": 0, "topic": "name"}}; this is'
             f" {dict(partition)}."
         )
-    if offset is None:
-        return
     last = offset.get("offset")
     if set(offset) != {"offset"} or not isinstance(last, int) or isinstance(last, bool) or last < 0:
         raise ConnectError(

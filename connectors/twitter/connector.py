@@ -110,12 +110,14 @@ class TwitterSourceConnector(SourceConnector):
     def alter_offsets(self, config: Mapping[str, str], changed: Mapping[Any, Mapping[str, Any] | None]) -> bool:
         for frozen, offset in changed.items():
             partition = dict(frozen)
+            if offset is None:
+                continue
             if not _known(partition):
                 raise ConnectError(
                     'A source partition is {"mode": "stream"}, {"mode": "search", "query": "<the rule as it is '
                     'configured>"} or {"mode": "timeline", "user": "<the id of a user>"}.'
                 )
-            if offset is not None and (wrong := offsets.problem(offset, stream=partition["mode"] == "stream")):
+            if wrong := offsets.problem(offset, stream=partition["mode"] == "stream"):
                 raise ConnectError(f"The offset of {partition} is wrong: {wrong}.")
         return True
 

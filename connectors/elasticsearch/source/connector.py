@@ -86,10 +86,12 @@ class ElasticsearchSourceConnector(SourceConnector):
     def alter_offsets(self, config: Mapping[str, str], changed: Mapping[Any, Mapping[str, Any] | None]) -> bool:
         for frozen, offset in changed.items():
             partition = dict(frozen)
+            if offset is None:
+                continue
             number = partition.get("shard")
             if set(partition) != {"index", "shard"} or not isinstance(number, int) or isinstance(number, bool):
                 raise ConnectError('A source partition of documents reads {"index": "orders", "shard": 0}.')
-            if offset is not None and (wrong := offsets.problem(offset)):
+            if wrong := offsets.problem(offset):
                 raise ConnectError(f"The offset of {partition} is wrong: {wrong}.")
         return True
 

@@ -39,8 +39,10 @@ class HttpSourceConnector(SourceConnector):
     def alter_offsets(self, config: Mapping[str, str], changed: Mapping[Any, Mapping[str, Any] | None]) -> bool:
         for frozen, offset in changed.items():
             partition = dict(frozen)
+            if offset is None:
+                continue
             if set(partition) != {"url"}:
                 raise ConnectError('A source partition of a REST API reads {"url": "https://host/path"}.')
-            if offset is not None and (wrong := positions.problem(offset)):
+            if wrong := positions.problem(offset):
                 raise ConnectError(f"The offset of {partition} is wrong: {wrong}.")
         return True

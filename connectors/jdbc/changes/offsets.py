@@ -18,7 +18,7 @@ def check(
 
     Args:
         prefix: the name of the source.
-        offsets: by their partitions; null removes one.
+        offsets: by their partitions; null removes one, of whatever partition.
         is_position: whether an offset says a position in the log.
         otherwise: what is said of one that does not.
 
@@ -26,7 +26,9 @@ def check(
         ConnectError: a partition is not the source's, or an offset has no position.
     """
     for partition, offset in offsets.items():
+        if offset is None:
+            continue
         if dict(partition) != {"server": prefix}:
             raise ConnectError(f'The source partition reads {{"server": "{prefix}"}}, topic.prefix as configured.')
-        if offset is not None and not is_position(offset):
+        if not is_position(offset):
             raise ConnectError(otherwise)

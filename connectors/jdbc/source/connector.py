@@ -109,13 +109,15 @@ class JdbcSourceConnector(SourceConnector):
     def alter_offsets(self, config: Mapping[str, str], changed: Mapping[Any, Mapping[str, Any] | None]) -> bool:
         for frozen, offset in changed.items():
             partition = dict(frozen)
+            if offset is None:
+                continue
             known = set(partition) <= {"protocol", "table", "split"} and isinstance(partition.get("table"), str)
             if partition != offsets.QUERY and not known:
                 raise ConnectError(
                     'A source partition of tables reads {"protocol": "1", "table": "catalog.schema.table"}, of a query '
                     '{"query": "query"}.'
                 )
-            if offset is not None and (wrong := offsets.problem(offset)):
+            if wrong := offsets.problem(offset):
                 raise ConnectError(f"The offset of {partition} is wrong: {wrong}.")
         return True
 

@@ -62,11 +62,13 @@ class S3SourceConnector(SourceConnector):
     def alter_offsets(self, config: Mapping[str, str], offsets: Mapping[Any, Mapping[str, Any] | None]) -> bool:
         for frozen, offset in offsets.items():
             partition = dict(frozen)
+            if offset is None:
+                continue
             if set(partition) not in ({"bucket", "prefix", "share"}, {"bucket", "series"}):
                 raise ConnectError(
                     'Write a source partition as {"bucket": "b", "prefix": "logs/", "share": "3/16"}, or, with '
                     'object.order=partition, as {"bucket": "b", "series": "topics/t/partition=0/t+0+"}.'
                 )
-            if offset is not None and (wrong := problem(offset)):
+            if wrong := problem(offset):
                 raise ConnectError(f"The offset of {partition} is wrong: {wrong}.")
         return True

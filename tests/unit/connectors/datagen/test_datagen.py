@@ -192,9 +192,13 @@ def test_a_task_that_is_given_a_wrong_schema_says_so() -> None:
 
 @pytest.mark.parametrize(
     ("partition", "offset"),
-    [({"file": "a"}, None), ({"task.id": 0}, {"current.iteration": -1}), ({"task.id": 0}, {"position": 3})],
+    [
+        ({"file": "a"}, {"current.iteration": 3}),
+        ({"task.id": 0}, {"current.iteration": -1}),
+        ({"task.id": 0}, {"position": 3}),
+    ],
 )
-def test_offsets_that_make_no_sense_are_refused(partition: dict[str, Any], offset: dict[str, Any] | None) -> None:
+def test_offsets_that_make_no_sense_are_refused(partition: dict[str, Any], offset: dict[str, Any]) -> None:
     with pytest.raises(ConnectError):
         DatagenConnector().alter_offsets({}, {frozenset(partition.items()): offset})
 

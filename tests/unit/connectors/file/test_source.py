@@ -408,6 +408,6 @@ class TestTheConnector:
             with pytest.raises(ConnectError, match="position"):
                 connector.alter_offsets({"file": "in.txt"}, {partition: offset})
         with pytest.raises(ConnectError, match="filename"):
-            connector.alter_offsets({"file": "in.txt"}, {frozenset({"name": "in.txt"}.items()): None})
+            connector.alter_offsets({"file": "in.txt"}, {frozenset({"name": "in.txt"}.items()): {"position": 4}})
         with pytest.raises(ConnectError, match="Standard input"):
             connector.alter_offsets({}, {partition: None})

@@ -331,4 +331,4 @@ def test_offsets_that_a_user_sets_are_checked() -> None:
         with pytest.raises(ConnectError, match="is wrong"):
             connector.alter_offsets({}, {key: offset})
     with pytest.raises(ConnectError, match="A source partition"):
-        connector.alter_offsets({}, {(("file", "a"),): None})
+        connector.alter_offsets({}, {(("file", "a"),): {"cursor": 5}})

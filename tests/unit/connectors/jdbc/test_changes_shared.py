@@ -67,7 +67,8 @@ def test_an_action_that_is_refused_is_told_and_one_that_is_not_answered_is_waite
         ({"server": "shop"}, {"at": 5}, ""),
         ({"server": "shop"}, None, ""),
         ({"server": "other"}, {"at": 5}, 'The source partition reads {"server": "shop"}'),
-        ({"server": "shop", "more": 1}, None, "The source partition reads"),
+        ({"server": "shop", "more": 1}, {"at": 5}, "The source partition reads"),
+        ({"server": "other"}, None, ""),
         ({"server": "shop"}, {"at": "5"}, "It has no place."),
     ],
 )

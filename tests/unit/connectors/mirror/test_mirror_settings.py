@@ -87,13 +87,13 @@ def test_a_client_gets_the_keys_of_its_cluster_and_of_its_kind_and_no_others() -
         ({**PLACE, "cluster": "C"}, {"offset": 1}),
         ({**PLACE, "partition": -1}, {"offset": 1}),
         ({**PLACE, "partition": True}, {"offset": 1}),
-        ({"topic": "orders"}, None),
+        ({"topic": "orders"}, {"offset": 1}),
         (PLACE, {"offset": -1}),
         (PLACE, {"offset": "1"}),
         (PLACE, {"position": 1}),
     ],
 )
-def test_offsets_that_nobody_would_read_are_refused(partition: dict[str, Any], offset: dict[str, Any] | None) -> None:
+def test_offsets_that_nobody_would_read_are_refused(partition: dict[str, Any], offset: dict[str, Any]) -> None:
     with pytest.raises(ConnectError, match="reads"):
         MirrorSourceConnector().alter_offsets(CLUSTERS, {tuple(partition.items()): offset})
 

@@ -138,7 +138,7 @@ def test_a_wrong_offset_is_refused() -> None:
     assert connector.alter_offsets({}, {share: {"after": "a"}})
     assert connector.alter_offsets({}, {share: None})
     for partition, offset in [
-        (frozenset({"file": "a"}.items()), None),
+        (frozenset({"file": "a"}.items()), {"after": "a"}),
         (share, {"position": 1}),
         (share, {"after": 1}),
         (share, {"after": "a", "object": "b"}),

@@ -126,15 +126,15 @@ def test_where_a_search_goes_on() -> None:
 @pytest.mark.parametrize(
     ("partition", "offset"),
     [
-        ({"index": "a"}, None),
-        ({"index": "a", "shard": "0"}, None),
+        ({"index": "a"}, {"seq_no": 3}),
+        ({"index": "a", "shard": "0"}, {"seq_no": 3}),
         ({"index": "a", "shard": 0}, {"position": 1}),
         ({"index": "a", "shard": 0}, {"seq_no": "1"}),
         ({"index": "a", "shard": 0}, {"field": "at", "seq_no": 1}),
         ({"index": "a", "shard": 0}, {"field": "at", "value": [1]}),
     ],
 )
-def test_offsets_that_make_no_sense_are_refused(partition: dict[str, Any], offset: dict[str, Any] | None) -> None:
+def test_offsets_that_make_no_sense_are_refused(partition: dict[str, Any], offset: dict[str, Any]) -> None:
     with pytest.raises(ConnectError):
         ElasticsearchSourceConnector().alter_offsets({}, {frozenset(partition.items()): offset})
 
