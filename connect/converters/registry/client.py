@@ -129,7 +129,9 @@ class RegistryClient:
         found = self._registered.get(key)
         if found is None:
             path = f"/subjects/{_quoted(subject)}/versions{self._query(normalize=normalize or None)}"
-            found = self._registered[key] = _id(self._http.post(path, _body(schema)))
+            answer = self._http.post(path, _body(schema))
+            _refuse_rules(answer.get("ruleSet") or {})  # a version takes over the rules of the one before it
+            found = self._registered[key] = _id(answer)
         return found
 
     def lookup(

@@ -4,7 +4,8 @@ from typing import Any, cast
 
 import pytest
 
-from connect.converters.registry import RegistryClient
+from connect.converters.registry import RegistryClient, RegistrySchema
+from connect.converters.registry.client import AVRO
 from connect.converters.registry.http import RegistryHttp
 from connect.errors import ConfigError
 
@@ -33,6 +34,7 @@ def test_a_schema_with_rules_is_refused(kind: str) -> None:
         lambda: client(rules).schema_by_id(1),
         lambda: client(rules).latest("orders-value"),
         lambda: client(rules).version("orders-value", 1),
+        lambda: client(rules).register("orders-value", RegistrySchema(AVRO, '"string"')),
     ):
         with pytest.raises(ConfigError, match='the rule "hide" of type ENCRYPT'):
             ask()
