@@ -369,10 +369,8 @@ def logs_of(task: str) -> Iterator[None]:
 def _context_of(thread: str) -> contextvars.Context:
     """The context of the task that a thread of Java works for; of any where its name does not say it."""
     tasks = dict(_contexts)
-    for task, context in tasks.items():
-        if task in thread:
-            return context
-    return next(iter(tasks.values()), contextvars.Context())
+    named = max((task for task in tasks if task in thread), key=len, default=None)  # orders-1 is in orders-10
+    return next(iter(tasks.values()), contextvars.Context()) if named is None else tasks[named]
 
 
 def _log_lines(lines: Iterable[str]) -> None:
