@@ -150,12 +150,19 @@ class Batch(Sequence[R], Generic[R]):
 
     def by_topic(self) -> dict[str, Self]:
         """For each topic, in order of first appearance, the batch of its records."""
+        return {
+            topic: self if len(places) == self._length else self.take(places)
+            for topic, places in self.places_by_topic().items()
+        }
+
+    def places_by_topic(self) -> dict[str, Sequence[int]]:
+        """For each topic, in order of first appearance, where its records are in this batch."""
         if self.topics.constant:
-            return {self.topics[0]: self} if self._length else {}
-        rows: dict[str, list[int]] = {}
-        for row, topic in enumerate(self.topics):
-            rows.setdefault(topic, []).append(row)
-        return {topic: self.take(chosen) for topic, chosen in rows.items()}
+            return {self.topics[0]: range(self._length)} if self._length else {}
+        places: dict[str, list[int]] = {}
+        for place, topic in enumerate(self.topics):
+            places.setdefault(topic, []).append(place)
+        return dict(places)
 
     def with_records(self, records: Sequence[R | None]) -> Self:
         """The batch after a record-by-record step: one entry for each row, None where it dropped the row.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 from connect.data.batch import SourceBatch
@@ -95,8 +96,8 @@ class BatchProducer:
         Args:
             batch: keys and values are bytes, headers pairs of key and bytes or None.
             mark: returned by `Deliveries.acknowledged`.
-            each: returns, for a row, a function to call when it is acknowledged, or with an error when it is given up,
-                if any. Costs time; for tasks with `commit_record`.
+            each: returns, for a row of the batch, a function to call when it is acknowledged, or with an error when it
+                is given up, if any. Costs time; for tasks with `commit_record`.
 
         Raises:
             ConnectError: a topic does not exist and cannot be created.
@@ -112,16 +113,18 @@ class BatchProducer:
         delivery = Delivery(mark, len(batch), told, self._given_back, size)
         delivery.timestamp = None if batch.timestamps[0] in _NO_TIME else batch.timestamps[0]
         self.deliveries.add(delivery)
-        for topic, part in batch.by_topic().items():
+        for topic, places in batch.places_by_topic().items():
+            part = batch if len(places) == len(batch) else batch.take(places)
+            of_part = each if each is None or part is batch else partial(_each_of_part, each, places)
             if topic not in self._known_topics:
                 self._know(topic)
             is_dated = not part.timestamps.constant or part.timestamps[0] is not None
             if is_dated and any(timestamp not in _NO_TIME for timestamp in part.timestamps):
                 self._clock.dated_topics.add(topic)
             if is_dated or _says_something(part.headers):
-                self._send_singly(topic, part, delivery, each)
+                self._send_singly(topic, part, delivery, of_part)
             else:
-                self._send_columns(topic, part, delivery, each)
+                self._send_columns(topic, part, delivery, of_part)
         self.sent += len(batch)
         self.poll()
 
@@ -274,6 +277,11 @@ class BatchProducer:
             self.deliveries.errors.append(self._broken_by(error))
         else:
             self._brokers.hear(error)
+
+
+def _each_of_part(each: Callable[[int], Report | None], places: Sequence[int], row: int) -> Report | None:
+    """What `each` returns for a row of a part of a batch, whose rows are at these places."""
+    return each(places[row])
 
 
 def _messages(part: SourceBatch) -> list[dict[str, Any]]:

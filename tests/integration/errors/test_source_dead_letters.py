@@ -44,6 +44,27 @@ def test_a_source_record_that_fails_is_a_dead_letter_with_where_it_was_read(herd
     run.until(lambda: stored(offsets) == {"next": 6}, lambda: stored(offsets))
 
 
+@pytest.mark.promise("P1", "P5")
+def test_of_records_for_several_topics_the_refused_one_is_the_dead_letter(herd, new_topic, all_of):
+    topic, queue = new_topic(), f"dead-{uuid.uuid4().hex[:8]}"
+    other = new_topic(name=f"{topic}-other")
+    run = herd(plugin__path=PLUGINS)
+    more = {"value__converter": "picky.PickyConverter", "values": "one other/huge other/two three", **dead(queue)}
+    run.run(
+        "list",
+        connector__class="picky.ListSource",
+        topic=topic,
+        producer__override__max__request__size="100000",
+        **more,
+    )
+    assert values(all_of(topic, 2)) == [b"one", b"three"]
+    assert values(all_of(other, 1)) == [b"two"]
+    (letter,) = all_of(queue, 1)
+    assert json.loads(letter.key())["payload"] == "other/huge"
+    _, context = ErrorContext.split(letter.headers())
+    assert (context.topic, context.stage, context.source_offset) == (other, "KAFKA_PRODUCE", {"next": 2})
+
+
 @pytest.mark.promise("P1", "P9")
 def test_a_source_whose_dead_letter_is_not_taken_fails_and_stores_no_offset(herd, new_topic):
     topic, queue, offsets = new_topic(), new_topic(config={"max.message.bytes": "100"}), MemoryOffsetStore()

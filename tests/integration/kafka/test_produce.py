@@ -199,6 +199,24 @@ def test_each_record_can_be_reported(broker, new_topic, make_producer):
     assert places == {row: (topic, 0, row) for row in range(4)}
 
 
+@pytest.mark.parametrize("headers", [None, Plain([[("h", b"v")]] * 8)], ids=["columns", "singly"])
+def test_each_record_of_several_topics_is_reported_as_itself(broker, new_topic, make_producer, headers):
+    one, other = new_topic(), new_topic()
+    producer = make_producer(broker, lambda error, message: None, java={"max.request.size": "2000"})
+    told: dict[int, tuple[str, str | None]] = {}
+
+    def each(place: int) -> Callable[[Any, Any], None]:
+        return lambda error, message: told.__setitem__(
+            place, (message.topic(), None if error is None else error.name())
+        )
+
+    values = [bytes(3000) if place == 5 else b"%d" % place for place in range(8)]
+    topics = [one, one, other, one, other, other, one, other]
+    producer.send(SourceBatch(Plain(topics), Values.raw(values), headers=headers), None, each)
+    assert producer.drain(30)
+    assert told == {place: (topic, "MSG_SIZE_TOO_LARGE" if place == 5 else None) for place, topic in enumerate(topics)}
+
+
 def test_an_error_in_a_report_reaches_the_task(broker, new_topic, make_producer):
     producer = make_producer(broker)
 

@@ -86,7 +86,7 @@ class PickyConverter(Converter):
 
 
 class ListTask(SourceTask):
-    """Reads the words of `values`, in polls of two."""
+    """Reads the words of `values`, in polls of two. One such as `more/word` goes to a topic with that suffix."""
 
     def start(self, config: Mapping[str, str]) -> None:
         self.words, self.topic = config["values"].split(), config["topic"]
@@ -96,9 +96,11 @@ class ListTask(SourceTask):
     def poll(self) -> list[SourceRecord] | None:
         records = []
         for number, word in list(enumerate(self.words))[self.next : self.next + 2]:
-            value = word.replace("huge", "x" * 200_000)
+            suffix, slash, text = word.rpartition("/")
+            topic = f"{self.topic}-{suffix}" if slash else self.topic
+            value = text.replace("huge", "x" * 200_000)
             place = {"key": word, "source_partition": {"list": "words"}, "source_offset": {"next": number + 1}}
-            records.append(SourceRecord(self.topic, value, headers=Headers().add("h", word), **place))
+            records.append(SourceRecord(topic, value, headers=Headers().add("h", word), **place))
         self.next += len(records)
         return records or None
 
