@@ -93,7 +93,8 @@ class MirrorCheckpointTask(SourceTask):
             return []
         ours = set(self._groups)
         found = []
-        reader = self._reading(TARGET, self._topic)
+        # One whose transaction was aborted, as its task was killed, was not written.
+        reader = self._reading(TARGET, self._topic, **{"isolation.level": "read_committed"})
         try:
             while not reader.at_end and not self.context.stopping():
                 batch = reader.poll(_POLL_S, self.context.stopping)
@@ -148,9 +149,9 @@ class MirrorCheckpointTask(SourceTask):
         for group, partitions in commit_for_idle(self._groups, self._checkpoints, self._target).items():
             self.context.metrics.count("mirror_group_offsets_total", partitions, source=self._alias, group=group)
 
-    def _reading(self, side: str, topic: str) -> PartitionReader:
+    def _reading(self, side: str, topic: str, **own: Any) -> PartitionReader:
         settings: dict[str, Any] = client(self._options, side, "consumer", self._name)
-        settings["auto.offset.reset"] = "earliest"
+        settings |= {"auto.offset.reset": "earliest", **own}
         return PartitionReader(settings, {TopicPartition(topic, 0): BEGINNING}, called(self._options, side), ends=True)
 
     def _malformed(self, topic: str, offset: int, error: ValueError) -> None:

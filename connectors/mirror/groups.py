@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 
 from connect import TopicPartition
-from connect.kafka.admin.cluster import ClusterAdmin, RefusedError
+from connect.kafka.admin.cluster import ClusterAdmin, Committed, RefusedError
 from connectors.mirror.notes import Checkpoint
 from connectors.mirror.syncs import SyncStore
 
@@ -14,6 +14,8 @@ log = logging.getLogger(__name__)
 
 #: What a broker says when a group got a member meanwhile.
 _IN_USE = ("UNKNOWN_MEMBER_ID", "NON_EMPTY_GROUP", "REBALANCE_IN_PROGRESS")
+#: And when a copy was deleted meanwhile.
+_GONE = ("UNKNOWN_TOPIC_OR_PARTITION", "UNKNOWN_TOPIC_ID")
 
 
 class Checkpoints:
@@ -52,7 +54,8 @@ class Checkpoints:
     def newer(self, group: str, committed: Mapping[TopicPartition, tuple[int, str]]) -> list[Checkpoint]:
         """The checkpoints to write now that a group has committed this at the source.
 
-        A checkpoint only goes back when the group itself did: translations of one offset may become coarser in time.
+        A checkpoint only goes back when the group itself did, for translations of one offset may become coarser in
+        time; or when it lies behind all that is known of the copy, which was made anew then.
         """
         found = []
         for partition, (upstream, metadata) in sorted(committed.items()):
@@ -61,7 +64,11 @@ class Checkpoints:
                 continue
             there = TopicPartition(self._remote(partition.topic), partition.partition)
             last = self.of(group).get(there)
-            if last is not None and upstream >= last.upstream and downstream <= last.downstream:
+            if (
+                last is not None
+                and upstream >= last.upstream
+                and downstream <= last.downstream <= self._syncs.furthest(partition)
+            ):
                 continue
             found.append(Checkpoint(group, there, upstream, downstream, metadata))
         return found
@@ -70,29 +77,46 @@ class Checkpoints:
 def commit_for_idle(groups: Iterable[str], checkpoints: Checkpoints, target: ClusterAdmin) -> dict[str, int]:
     """Commit at the target for groups without members there, only forward. Returns the partitions of each.
 
-    Raises what `ClusterAdmin` raises, except for groups that became active meanwhile.
+    Raises what `ClusterAdmin` raises, except for groups that became active meanwhile, and copies that are gone.
     """
     asked = [group for group in groups if checkpoints.of(group)]
     states = target.group_states(asked)
-    done = {}
+    ahead: dict[str, dict[TopicPartition, Checkpoint]] = {}
     for group in asked:
-        if states[group] not in ("EMPTY", "DEAD"):
-            continue
-        there = target.committed(group) if states[group] == "EMPTY" else {}
-        ahead = {
-            partition: checkpoint.downstream
-            for partition, checkpoint in checkpoints.of(group).items()
-            if partition not in there or there[partition][0] < checkpoint.downstream
+        # Brokers call a group of the consumer protocol (KIP-848) dead here: it may have offsets.
+        if states[group] in ("EMPTY", "DEAD"):
+            there = target.committed(group)
+            ahead[group] = {
+                partition: checkpoint
+                for partition, checkpoint in checkpoints.of(group).items()
+                if partition not in there or there[partition][0] < checkpoint.downstream
+            }
+    # A checkpoint outlives its copy: that may be deleted by now, or have been made anew and have fewer records.
+    ends = target.ends({partition for newest in ahead.values() for partition in newest})
+    done = {}
+    for group, newest in ahead.items():
+        offsets = {
+            partition: Committed(checkpoint.downstream, checkpoint.metadata)
+            for partition, checkpoint in newest.items()
+            if checkpoint.downstream <= ends.get(partition, -1)
         }
-        if not ahead:
-            continue
-        try:
-            target.commit(group, ahead)
-        except RefusedError as error:
-            if error.code not in _IN_USE:
-                raise
-            log.info("%s: group %s has members again, its offsets are its own", target.name, group)
-            continue
-        done[group] = len(ahead)
-        log.info("%s: group %s goes on at %s", target.name, group, ", ".join(f"{p}:{o}" for p, o in ahead.items()))
+        if offsets and _commit(group, offsets, target):
+            done[group] = len(offsets)
     return done
+
+
+def _commit(group: str, offsets: Mapping[TopicPartition, Committed], target: ClusterAdmin) -> bool:
+    """Commit at the target, unless the group has got members, or a copy was deleted, just now."""
+    try:
+        target.commit(group, offsets)
+    except RefusedError as error:
+        if error.code in _IN_USE:
+            log.info("%s: group %s has members again, its offsets are its own", target.name, group)
+        elif error.code in _GONE:
+            log.info("%s", error)
+        else:
+            raise
+        return False
+    places = ", ".join(f"{partition}:{at.offset}" for partition, at in offsets.items())
+    log.info("%s: group %s goes on at %s", target.name, group, places)
+    return True

@@ -95,6 +95,11 @@ class SyncHistory:
             return None
         return self._downstream[at] + (upstream > self._upstream[at])
 
+    @property
+    def furthest(self) -> int:
+        """The greatest position that any offset is translated to; -1 without a sync."""
+        return self._downstream[-1] + 1 if self._downstream else -1
+
     def _thinned(self) -> Sequence[int]:
         """The indices to keep: the newest and the oldest always."""
         partitions = self._upstream
@@ -124,3 +129,8 @@ class SyncStore:
         """See `SyncHistory.translate`; None for a partition without a sync."""
         history = self._histories.get(partition)
         return None if history is None else history.translate(upstream)
+
+    def furthest(self, partition: TopicPartition) -> int:
+        """See `SyncHistory.furthest`; -1 for a partition without a sync."""
+        history = self._histories.get(partition)
+        return -1 if history is None else history.furthest

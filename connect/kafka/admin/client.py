@@ -39,7 +39,7 @@ from kafka.protocol.consumer import (
 
 from connect.data.record import TopicPartition
 from connect.errors import ConnectError
-from connect.kafka.admin.answers import Acl, AdminError, Committed, TopicSetting
+from connect.kafka.admin.answers import LATEST, Acl, AdminError, Committed, TopicSetting
 from connect.kafka.admin.asking import NO_TOPIC, Asking, by_topic, check, metadata, name
 from connect.kafka.clients.settings import task_java_settings
 
@@ -95,6 +95,22 @@ class Admin(Asking):
         if not partitions:
             return {}
         return self._ask(lambda manager: self._offsets(manager, partitions, committed_only), timeout)
+
+    def ends(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, int]:
+        """The ends of those of these partitions that exist and have a leader."""
+        if not partitions:
+            return {}
+
+        async def question(manager: KafkaConnectionManager) -> dict[TopicPartition, int]:
+            led = set()
+            for topic in (await manager.send(metadata({partition.topic for partition in partitions}))).topics:
+                if name(topic.error_code) not in NO_TOPIC:
+                    check(topic.error_code)
+                led |= {TopicPartition(topic.name, p.partition_index) for p in topic.partitions if p.leader_id >= 0}
+            asked = dict.fromkeys(led.intersection(partitions), LATEST)
+            return await self._offsets(manager, asked, committed_only=False)
+
+        return self._ask(question)
 
     def make_topic(
         self, topic: str, partitions: int, replication: int, settings: Mapping[str, str], timeout: float | None = None

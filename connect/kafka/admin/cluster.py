@@ -6,7 +6,7 @@ Every request has a timeout, and every refusal becomes one line that names the c
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from connect.data.record import TopicPartition
@@ -14,7 +14,7 @@ from connect.errors import ConnectError, RetriableError
 from connect.kafka.admin.answers import NO_ANSWER, Acl, AdminError, Committed, TopicSetting
 from connect.kafka.clients.errors import NotLetInError
 
-__all__ = ["Acl", "ClusterAdmin", "RefusedError", "TopicSetting", "UnreachableError"]
+__all__ = ["Acl", "ClusterAdmin", "Committed", "RefusedError", "TopicSetting", "UnreachableError"]
 
 #: The code of a `RefusedError` where the brokers do not let this client in.
 NOT_LET_IN = "AUTHENTICATION_FAILED"
@@ -71,6 +71,11 @@ class ClusterAdmin:
         with self._asked("list_topics"):
             return {name: len(partitions) for name, partitions in self._admin.topics().items()}
 
+    def ends(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, int]:
+        """The ends of those of these partitions that exist and have a leader."""
+        with self._asked("list_offsets"):
+            return self._admin.ends(partitions)
+
     def make_topic(self, topic: str, partitions: int, replication: int, settings: Mapping[str, str]) -> bool:
         """Create a topic. False where it exists already."""
         with self._asked("create_topics", f'Topic "{topic}" cannot be made'):
@@ -118,10 +123,10 @@ class ClusterAdmin:
         with self._asked("list_group_offsets", f'The offsets of group "{group}" cannot be read'):
             return self._admin.committed(group)
 
-    def commit(self, group: str, offsets: Mapping[TopicPartition, int]) -> None:
+    def commit(self, group: str, offsets: Mapping[TopicPartition, Committed]) -> None:
         """Commit on behalf of a group, which must have no members: else `RefusedError` with UNKNOWN_MEMBER_ID."""
         with self._asked("alter_group_offsets", f'The offsets of group "{group}" cannot be set'):
-            self._admin.commit(group, {partition: Committed(offset) for partition, offset in offsets.items()})
+            self._admin.commit(group, offsets)
 
     # What all have in common.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,6 +10,7 @@ import pytest
 
 from connect import RetriableError, TopicPartition
 from connect.data import Plain
+from connect.kafka.admin.answers import Committed
 from connect.telemetry.metrics import Registry
 from connectors.mirror import checkpoint_task
 from connectors.mirror.checkpoint_task import MirrorCheckpointTask
@@ -38,6 +39,9 @@ class Cluster:
     def topics(self) -> dict[str, int]:
         return {"mm2-offset-syncs.B.internal": 1}
 
+    def ends(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, int]:
+        return dict.fromkeys(partitions, 100)
+
     def committed(self, group: str) -> dict[TopicPartition, tuple[int, str]]:
         self._answer(f"committed {group}")
         return {ORDERS: (7, "")}
@@ -46,7 +50,7 @@ class Cluster:
         self._answer("states")
         return dict.fromkeys(groups, "DEAD")
 
-    def commit(self, group: str, offsets: Mapping[TopicPartition, int]) -> None: ...
+    def commit(self, group: str, offsets: Mapping[TopicPartition, Committed]) -> None: ...
 
     def _answer(self, question: str) -> None:
         if question in self.silent:

@@ -116,3 +116,14 @@ def test_a_checkpoint_is_written_when_it_tells_more() -> None:
     assert held.newer("shop", {PLACE: (60, "")}) == []
     # Only a group that went back itself goes back.
     assert held.newer("shop", {PLACE: (50, "")}) == [Checkpoint("shop", there, 50, 150, "")]
+
+
+def test_a_checkpoint_goes_back_where_the_copy_was_made_anew() -> None:
+    store = SyncStore()
+    held = Checkpoints(store, lambda _: True, lambda topic: f"A.{topic}")
+    there = TopicPartition("A.orders", 0)
+    held.remember(Checkpoint("shop", there, 4990, 4990, ""))
+    store.add(OffsetSync(PLACE, 5000, 5000))
+    assert held.newer("shop", {PLACE: (4995, "")}) == []
+    store.add(OffsetSync(PLACE, 5001, 0))
+    assert held.newer("shop", {PLACE: (5050, "")}) == [Checkpoint("shop", there, 5050, 1, "")]
