@@ -81,7 +81,12 @@ class TopicSync:
             change |= {
                 name: None
                 for name, setting in found.items()
-                if setting.is_own and name not in wanted and not setting.is_fixed and self._setting_wanted(name)
+                if setting.is_own
+                and name not in wanted
+                and not setting.is_fixed
+                and self._setting_wanted(name)
+                # As with MirrorMaker 2 the target decides on what stands in the files of the source's brokers.
+                and not (name in originals[topic] and originals[topic][name].is_of_file)
             }
             if not change:
                 continue
@@ -128,7 +133,7 @@ class TopicSync:
             name: setting.value
             for name, setting in settings.items()
             if (not setting.is_default or self._with_defaults)
-            and not setting.is_fixed
+            and not (setting.is_fixed or setting.is_of_file)
             and setting.value is not None
             and self._setting_wanted(name)
         }

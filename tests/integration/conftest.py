@@ -14,7 +14,7 @@ from connect.kafka.broker.embedded import Broker, ensure_running, stop
 from tests.integration.group.secure_broker import SecureBroker, start_secure_broker
 from tests.support.waiting import until
 
-STRICT = {"auto.create.topics.enable": "false"}
+STRICT = {"auto.create.topics.enable": "false", "log.segment.bytes": "536870912"}
 
 
 class StrictBroker:

@@ -37,12 +37,14 @@ class TopicSetting(NamedTuple):
         value: None for a hidden one.
         is_default: it is set neither for the topic nor for brokers.
         is_own: it was set for this topic.
+        is_of_file: it stands in the properties of brokers, and is not set for the topic.
         is_fixed: it cannot be changed, or is a secret.
     """
 
     value: str | None
     is_default: bool
     is_own: bool
+    is_of_file: bool
     is_fixed: bool
 
 

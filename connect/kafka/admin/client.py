@@ -48,7 +48,7 @@ log = logging.getLogger("connect.kafka")
 _TOPIC: Final = 2  # the kind of a resource
 _LITERAL: Final = 3
 _ANY: Final = 1
-_TOPIC_CONFIG, _DEFAULT_CONFIG = 1, 5  # where a topic's setting comes from
+_TOPIC_CONFIG, _FILE_CONFIG, _DEFAULT_CONFIG = 1, 4, 5  # where a topic's setting comes from
 _SET, _DELETE = 0, 1  # what to do with one
 _CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
@@ -463,5 +463,6 @@ def _setting(entry: Any) -> TopicSetting:
         entry.value,
         entry.config_source == _DEFAULT_CONFIG,
         entry.config_source == _TOPIC_CONFIG,
+        entry.config_source == _FILE_CONFIG,
         entry.read_only or entry.is_sensitive,
     )

@@ -90,6 +90,28 @@ def test_a_topic_grows_and_changes_and_others_come(mirror: Mirror) -> None:
     running.until(lambda: target.setting(mirror.copy, "max.message.bytes") != "2000000")
 
 
+@pytest.mark.slow
+def test_what_stands_in_the_files_of_brokers_is_theirs(mirror: Mirror) -> None:
+    from connect.kafka.admin.cluster import ClusterAdmin
+
+    there = ClusterAdmin({"bootstrap.servers": mirror.target.servers}, "target", 30)
+
+    def own() -> dict[str, str | None]:
+        settings = there.topic_settings([mirror.copy])[mirror.copy]
+        return {name: setting.value for name, setting in settings.items() if setting.is_own}
+
+    source, target = mirror.source, mirror.target
+    source.create(mirror.topic, 1, {"retention.ms": "700000000"})
+    assert source.setting(mirror.topic, "segment.bytes") == "536870912", "of its broker's file"
+    running = mirror.start()
+    running.until(lambda: target.partitions(mirror.copy) == 1)
+    assert own() == {"retention.ms": "700000000"}
+    there.change_topic_settings(mirror.copy, {"segment.bytes": "300000000"})
+    _alter(mirror, {"retention.ms": "600000000"})
+    running.until(lambda: own()["retention.ms"] == "600000000")
+    assert own() == {"retention.ms": "600000000", "segment.bytes": "300000000"}
+
+
 def _alter(mirror: Mirror, change: dict[str, str | None]) -> None:
     from connect.kafka.admin.cluster import ClusterAdmin
 
