@@ -11,7 +11,9 @@ from connect.data.batch import SinkBatch
 from connect.data.record import TopicPartition
 from connect.errors import ConnectError, RetriableError
 from connect.kafka.reading.arrivals import arrivals
+from connect.kafka.reading.group_offsets import names_of
 from connect.kafka.reading.messages import assigned_consumer, batch_of, records_of, take
+from connect.kafka.reading.standstill import Standstill
 
 log = logging.getLogger("connect.kafka")
 
@@ -44,8 +46,6 @@ class PartitionReader:
         *,
         ends: bool = False,
     ) -> None:
-        from confluent_kafka import TopicPartition as ClientPartition
-
         self._name = name
         self._rows = rows
         self._only = next(iter(starts)) if len(starts) == 1 else (None, None)
@@ -53,18 +53,24 @@ class PartitionReader:
         self._problem = ""
         self._away = ""
         self._ends: set[TopicPartition] = set()
-        self._unread = len(starts)
-        own = {"enable.partition.eof": ends, "group.protocol": None}
-        self._consumer = assigned_consumer(settings, own, self._on_error)
-        self._arrivals = arrivals(self._consumer, str(settings.get("client.id", "rdkafka")))
-        self._consumer.assign(
-            [ClientPartition(partition.topic, partition.partition, offset) for partition, offset in starts.items()]
-        )
+        self._starts = dict(starts)
+        self._settings = dict(settings)
+        self._own = {"enable.partition.eof": ends, "group.protocol": None}
+        self._open(starts)
+
+    def _open(self, starts: Mapping[TopicPartition, int]) -> None:
+        """Make the client."""
+        from confluent_kafka import TopicPartition as ClientPartition
+
+        self._consumer = assigned_consumer(self._settings, self._own, self._on_error)
+        self._arrivals = arrivals(self._consumer, str(self._settings.get("client.id", "rdkafka")))
+        self._standstill = Standstill(self._consumer, self._settings)
+        self._consumer.assign([ClientPartition(*partition, offset) for partition, offset in starts.items()])
 
     @property
     def at_end(self) -> bool:
         """Whether each partition was read up to its end at that time."""
-        return len(self._ends) >= self._unread
+        return len(self._ends) >= len(self._starts)
 
     def poll(self, timeout: float, stopping: Callable[[], bool] = lambda: False) -> SinkBatch | None:
         """The next records, waiting at most this many seconds for the first; None when there are none.
@@ -87,6 +93,7 @@ class PartitionReader:
                 return batch_of(messages, self._only)
             if self._away and not self._answers():
                 raise RetriableError(f"{self._name} cannot be read: {self._problem or self._away}.")
+            self._look_for_standstill()
             if stopping() or time.monotonic() >= deadline:
                 return None
 
@@ -100,6 +107,36 @@ class PartitionReader:
             return False
         self._away = self._problem = ""
         return True
+
+    def _look_for_standstill(self) -> None:
+        stuck = self._standstill.look(frozenset(self._starts), self._positions)
+        if not stuck:
+            return
+        log.warning(
+            "%s: the client reads nothing more of %s, which has other records: it is replaced.",
+            self._name,
+            names_of(stuck),
+        )
+        starts = {each: self._begin(each) for each in self._starts} | self._positions()
+        self.close()
+        self._open(starts)
+
+    def _begin(self, partition: TopicPartition) -> int:
+        """Where another client begins in a partition that nothing was read of: at the end that this one has heard."""
+        from confluent_kafka import TopicPartition as ClientPartition
+
+        start = self._starts[partition]
+        if start != END:
+            return start
+        known: tuple[int, int] | None = self._consumer.get_watermark_offsets(ClientPartition(*partition), cached=True)
+        return END if known is None or known[1] < 0 else known[1]
+
+    def _positions(self) -> dict[TopicPartition, int]:
+        """The next offset of each partition that had records."""
+        from confluent_kafka import TopicPartition as ClientPartition
+
+        found = self._consumer.position([ClientPartition(*partition) for partition in self._starts])
+        return {TopicPartition(str(p.topic), int(p.partition)): int(p.offset) for p in found if p.offset >= 0}
 
     def _ended(self, partition: TopicPartition, _: int) -> None:
         self._ends.add(partition)

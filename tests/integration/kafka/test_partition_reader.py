@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient
 
 from connect.data.record import TopicPartition
 from connect.errors import ConnectError, RetriableError
@@ -101,3 +102,28 @@ def test_brokers_that_are_away_are_told_and_found_again(strict_broker, new_topic
             assert time.monotonic() < deadline
     produce(strict_broker.bootstrap_servers, topic, [b"after"])
     assert taken(read, 1) == [b"after"]
+
+
+def test_a_topic_that_is_recreated_after_its_broker_was_restarted_is_read(strict_broker, new_topic, closing) -> None:
+    """Its leader epochs begin at 0 again, and the client takes all that it hears of it for outdated."""
+    servers = strict_broker.bootstrap_servers
+    again, stays, quiet = (new_topic(on=strict_broker) for _ in range(3))
+    for topic in (again, stays):
+        produce(servers, topic, [b"%d" % number for number in range(30)])
+    produce(servers, quiet, [b"old"])
+    starts = {TopicPartition(again, 0): BEGINNING, TopicPartition(stays, 0): BEGINNING, TopicPartition(quiet, 0): END}
+    closing.append(read := reader(servers, starts, metadata_max_age_ms="1000"))
+    assert len(taken(read, 60)) == 60
+    strict_broker.stop()
+    strict_broker.start()
+    for topic in (again, stays):
+        produce(servers, topic, [b"30"])
+    assert taken(read, 2) == [b"30", b"30"]
+    admin = AdminClient({"bootstrap.servers": servers})
+    admin.delete_topics([again])[again].result(30)
+    new_topic(on=strict_broker, name=again)
+    produce(servers, again, [b"%d" % number for number in range(100, 120)])
+    assert taken(read, 20) == [b"%d" % number for number in range(100, 120)]
+    for topic in (stays, quiet):
+        produce(servers, topic, [b"new"])
+    assert taken(read, 2) == [b"new", b"new"]
