@@ -9,6 +9,7 @@ import atexit
 import contextvars
 import logging
 import os
+import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -32,6 +33,14 @@ OPTIONS: Final = (
     *("-Xms64m", "-Xmx1g", "-XX:NewRatio=1", "-XX:+UseSerialGC"),
     *("-XX:+ExitOnOutOfMemoryError", "-Xshare:auto", "-Xrs"),
 )
+#: What options say the same as one of these, or cannot stand beside it: a JVM has one collector.
+_INSTEAD: Final = {
+    "-Xms": ("-Xms", "-XX:InitialHeapSize=", "-XX:InitialRAMPercentage=", "-XX:MaxRAMPercentage="),
+    "-Xmx": ("-Xmx", "-XX:MaxHeapSize=", "-XX:MaxRAMPercentage="),
+    "-XX:NewRatio": ("-XX:NewRatio=", "-Xmn", "-XX:NewSize=", "-XX:MaxNewSize="),
+    "-XX:+Use": tuple(f"-XX:+Use{name}GC" for name in ("Serial", "Parallel", "G1", "Z", "Shenandoah", "Epsilon")),
+}
+_SIZE: Final = re.compile(r"-(?:Xms|Xmx|XX:MaxHeapSize=)(\d+)([kmgt]?)", re.IGNORECASE)
 _API: Final = "org.apache.kafka.connect."
 #: Loggers whose INFO is a list of all plug-ins or of all settings.
 _TALKATIVE: Final = (
@@ -47,6 +56,8 @@ _TALKATIVE: Final = (
     "org.apache.kafka.connect.runtime.SinkConnectorConfig",
     "org.apache.kafka.connect.runtime.TaskConfig",
 )
+#: Their options come before those of the command line, or after them.
+_VARIABLES: Final = ("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS")
 #: How long shutdown hooks of a JVM may take that a plug-in ends.
 _HOOKS_S: Final = 10.0
 _lock = threading.Lock()
@@ -54,11 +65,12 @@ _lock = threading.Lock()
 _contexts: dict[str, contextvars.Context] = {}
 
 
-def start(options: Iterable[str] = ()) -> None:
+def start(options: Iterable[str] = (), *, defaults: Iterable[str] = OPTIONS) -> None:
     """Start the JVM of this process, unless it runs.
 
     Args:
-        options: of the JVM, after `OPTIONS`.
+        options: of the JVM. They, and those of the environment, replace defaults that say the same.
+        defaults: the others.
 
     Raises:
         ConfigError: JPype, a Java or the jars are missing; or Java refuses an option.
@@ -80,8 +92,8 @@ def start(options: Iterable[str] = ()) -> None:
                 *(f"-Dorg.slf4j.simpleLogger.log.{name}=warn" for name in _TALKATIVE),
             ]
             jpype.startJVM(
-                *OPTIONS, *levels, *options, jvmpath=library, classpath=[str(jar) for jar in jars], convertStrings=True,
-                interrupt=False,
+                *_left_of(defaults, options), *levels, *options,
+                jvmpath=library, classpath=[str(jar) for jar in jars], convertStrings=True, interrupt=False,
             )  # fmt: skip
         except (JavaNotFound, JarsUnavailable) as error:
             raise ConfigError("connector.class", f"is a Java class: {error}") from error
@@ -90,6 +102,29 @@ def start(options: Iterable[str] = ()) -> None:
         atexit.register(_let_python_end)
         _send_logs()
         loggers.follow()
+
+
+def _left_of(defaults: Iterable[str], options: Iterable[str]) -> list[str]:
+    """The defaults that hold beside other options. What contradicts itself ends the process that starts the JVM."""
+    given = [*" ".join(os.environ.get(name, "") for name in _VARIABLES).split(), *options]
+    limits = [size for option in given if not option.startswith("-Xms") and (size := _bytes_of(option)) is not None]
+    return [
+        default
+        for default in defaults
+        if not any(option.startswith(_instead_of(default)) for option in given)
+        and not (default.startswith("-Xms") and limits and (_bytes_of(default) or 0) > limits[-1])
+    ]
+
+
+def _instead_of(default: str) -> tuple[str, ...]:
+    return next((others for start, others in _INSTEAD.items() if default.startswith(start)), (default,))
+
+
+def _bytes_of(option: str) -> int | None:
+    """The size of the heap that an option says, if it does."""
+    if (found := _SIZE.fullmatch(option)) is None:
+        return None
+    return int(found[1]) << (10 * " kmgt".index(found[2].lower() or " "))
 
 
 def _let_python_end() -> None:

@@ -20,7 +20,7 @@ class JavaOptions(settings.Options):
         importance="LOW",
         group="Java",
         width="LONG",
-        doc="Options of the JVM, after those that the runtime gives: -Xmx1g -Dfile.encoding=UTF-8.",
+        doc="Options of the JVM, in place of those of the runtime that say the same: -Xmx2g -XX:+UseG1GC.",
     )
 
 

@@ -11,7 +11,7 @@ from connect.java.settings import definition_of
 from connect.settings import Definition
 
 #: A batch that has crossed is garbage. With twice the room for young objects, a crossing takes a quarter less CPU.
-_ROOM_FOR_BATCHES: Final = ("-Xms128m",)
+_ROOM_FOR_BATCHES: Final = ("-Xms128m", *(option for option in jvm.OPTIONS if not option.startswith("-Xms")))
 
 
 class _Settings:
@@ -36,7 +36,7 @@ def _definition(owner: Any) -> Definition:
 @cache
 def loaders(folder: str | None) -> jvm.PluginLoaders:
     """The class loaders of one plug-in's folder in this process, for as long as it lives."""
-    jvm.start(_ROOM_FOR_BATCHES)
+    jvm.start(defaults=_ROOM_FOR_BATCHES)
     return jvm.PluginLoaders([] if folder is None else [folder])
 
 

@@ -52,6 +52,19 @@ jvm.java("java.lang.System").gc()
 """
 
 
+#: A JVM with options that cannot stand beside the runtime's own.
+OPTIONS = """
+import json, os
+from connect.java import jvm
+
+os.environ["JAVA_TOOL_OPTIONS"] = "-XX:+UseG1GC"
+jvm.start(["-Xmx48m"])
+beans = jvm.java("java.lang.management.ManagementFactory").getGarbageCollectorMXBeans()
+heap = jvm.java("java.lang.Runtime").getRuntime().maxMemory()
+print(json.dumps({"heap": heap, "collectors": [str(bean.getName()) for bean in beans]}))
+"""
+
+
 @pytest.fixture
 def run(cannot_have: Callable[[str, object], NoReturn]) -> Callable[[str], str]:
     """Runs a program of Python with a JVM to its end. Returns what it prints."""
@@ -79,3 +92,11 @@ def test_lines_come_and_no_thread_works_when_those_that_wrote_have_ended(run: Ca
 @pytest.mark.slow
 def test_a_process_ends_well_while_java_lets_go_of_what_it_had(run: Callable[[str], str]) -> None:
     run(LITTER)
+
+
+@pytest.mark.slow
+def test_a_collector_and_a_size_of_the_users_take_the_place_of_the_runtimes(run: Callable[[str], str]) -> None:
+    """A JVM that is told of two collectors ends its process."""
+    said = json.loads(run(OPTIONS))
+    assert said["heap"] == 48 << 20
+    assert any("G1" in each for each in said["collectors"])
