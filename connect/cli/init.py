@@ -7,6 +7,7 @@ import keyword
 import re
 import sys
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -113,8 +114,11 @@ def _problem(name: str, kind: str, folder: Path) -> str | None:
     module = name.replace("-", "_")
     if not _NAME.fullmatch(name) or keyword.iskeyword(module) or module in sys.stdlib_module_names:
         return f'"{name}" is not a name for a package. Write small letters, digits and dashes, as in my-orders.'
-    if module in {"connect", "connectors", "transforms", "rest"}:
+    if module in {"connect", "connectors", "transforms", "rest", "spark_sink"}:
         return f'"{name}" is a package of connect-runtime. Choose another name.'
+    installed = find_spec(module)
+    if installed is not None and installed.origin is not None:  # a folder that happens to be here has none
+        return f'"{name}" would hide the package {module}, which is installed. Choose another name.'
     if folder.is_dir() and any(folder.iterdir()):
         return f"{folder} is there already, and not empty. Name another folder with --folder."
     if folder.exists() and not folder.is_dir():

@@ -80,6 +80,9 @@ def test_names_of_packages_become_names_of_classes() -> None:
         ("class", "is not a name for a package"),
         ("json", "is not a name for a package"),
         ("connect", "is a package of connect-runtime"),
+        ("spark-sink", "is a package of connect-runtime"),
+        ("kafka", "would hide the package kafka"),
+        ("confluent-kafka", "would hide the package confluent_kafka"),
         ("file-stream", '"FileStreamSourceConnector" is the name of a source that is installed'),
     ],
 )
