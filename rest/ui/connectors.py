@@ -10,8 +10,10 @@ from typing import Any, Final, NamedTuple
 from fastapi import APIRouter, Request, Response
 
 from rest.ui.charts import shown_charts
-from rest.ui.cluster import Answer, Cluster
+from rest.ui.cluster import Cluster
+from rest.ui.editor import Editor
 from rest.ui.many import Changed, change_many, wanted_of
+from rest.ui.notations import NOTATION, TEXT, written
 from rest.ui.rendering import page
 from rest.ui.requests import cluster_of, done, fields_of, form_of, path_of, plain, refused, to
 from rest.ui.sparklines import sparklines
@@ -161,21 +163,19 @@ async def _shown(request: Request, name: str, said: _Said | None = None) -> Resp
     )
 
 
-async def _configure(request: Request, cluster: Cluster, name: str, written: str) -> Response:
+async def _configure(request: Request, cluster: Cluster, name: str, text: str) -> Response:
     """Validate first: a connector must not fail for an error that validation finds."""
-    try:
-        config = json.loads(written)
-        if not isinstance(config, dict):
-            raise ValueError("it is not an object of keys and values")
-    except ValueError as error:
-        return await _shown(request, name, _Said(f"This is not a configuration in JSON: {error}", config=written))
-    answer = await cluster.validate({**config, "name": name})
-    findings = {} if answer.refused else _findings(answer)
-    if not answer.refused and not findings:
-        answer = await cluster.ask("PUT", "connectors", name, "config", body=config)
-    if answer.refused or findings:
-        message = answer.message if answer.refused else "Nothing was changed:"
-        return await _shown(request, name, _Said(message, 400, written, findings=findings))
+    before = await cluster.ask("GET", "connectors", name, "config")
+    if before.refused:
+        return refused(before)
+    now = written({NOTATION: ["json"], TEXT: [text]})
+    check = await Editor(cluster, before.body.get("connector.class", ""), name).check(now)
+    answer = check.refusal
+    if answer is None and not check.count:
+        answer = await cluster.ask("PUT", "connectors", name, "config", body={**now.config, "name": name})
+    if answer is None or answer.refused:
+        message = answer.message if answer else check.problem or "Nothing was changed:"
+        return await _shown(request, name, _Said(message, 400, text, findings=check.errors))
     return to(path_of(name), "configure")
 
 
@@ -188,8 +188,3 @@ async def _set_offsets(request: Request, cluster: Cluster, name: str, written: s
     if answer.refused:
         return await _shown(request, name, _Said(answer.message, answer.status, offsets=written))
     return to(path_of(name), "set-offsets")
-
-
-def _findings(answer: Answer) -> dict[str, list[str]]:
-    values = (one["value"] for one in answer.body["configs"])
-    return {value["name"]: value["errors"] for value in values if value["errors"]}

@@ -38,8 +38,8 @@ async def create_connector(request: Request) -> Response:
     check = await editor.checked(now, wanted, "create")
     if isinstance(check, Response):
         return check
-    name = now.config.get("name", "")
-    made = await editor.cluster.ask("POST", "connectors", body={"name": name, "config": dict(now.config)})
+    name = now.config.get("name", "").strip()  # the interface takes blanks from this name, not from that in the config
+    made = await editor.cluster.ask("POST", "connectors", body={"name": name, "config": {**now.config, "name": name}})
     if made.refused:
         return await editor.page(now, pressed=True, check=check, said=made.message)
     return to(path_of(name), "create")

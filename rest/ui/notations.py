@@ -102,6 +102,8 @@ def _text(key: str, value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
+        if any("\ud800" <= char <= "\udfff" for char in key + value):
+            raise ValueError("This is not text: one of its \\u is half a character (a lone surrogate).")
         return value
     raise ValueError(f'The value of "{key}" is not text. Write lists as one text: "a,b".')
 

@@ -210,13 +210,39 @@ def test_a_configuration_is_validated_before_it_is_stored(client, herder):
     path = "/ui/connectors/orders"
     config = {**CONFIG, "topics": "more"}
     assert pressed(client, path, do="configure", config="{").status_code == 400
-    assert "This is not a configuration in JSON" in pressed(client, path, do="configure", config="{").text
+    assert "This is not JSON" in pressed(client, path, do="configure", config="{").text
     assert herder.configs["orders"] == CONFIG
     assert herder.validated == []
     answer = pressed(client, path, do="configure", config=json.dumps(config))
     assert answer.headers["Location"] == f"{path}?done=configure"
     assert herder.validated != []
     assert herder.configs["orders"]["topics"] == "more"
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ('{"topics": "more"}', "connector.class : is missing. Write org.example.Known."),
+        ('{"connector.class": "org.example.Known", "name": "other"}', "name : cannot be changed."),
+        ('{"connector.class": "org.example.Known", "topics": ["a", "b"]}', "Write lists as one text"),
+        ('{"connector.class": "org.example.Known", "a": "1", "a": "2"}', '"a" is written twice.'),
+        (r'{"connector.class": "\ud800"}', "half a character"),
+    ],
+)
+def test_what_is_wrong_with_a_configuration_is_said_on_its_page(client, herder, changed, said):
+    answer = pressed(client, "/ui/connectors/orders", do="configure", config=changed)
+    assert answer.status_code == 400
+    assert said in str(Text(answer.text))
+    assert herder.configs["orders"] == CONFIG
+
+
+def test_a_number_of_a_configuration_is_stored_as_it_was_written(client, herder):
+    config = '{"connector.class": "org.example.Known", "timeout": 1.50, "on": true, "none": null}'
+    assert pressed(client, "/ui/connectors/orders", do="configure", config=config).status_code == 303
+    assert herder.configs["orders"] == {"connector.class": CONFIG["connector.class"], "name": "orders"} | {
+        "timeout": "1.50",
+        "on": "true",
+    }
 
 
 def test_what_a_task_waits_for_needs_attention(client, herder, monkeypatch):
@@ -299,6 +325,12 @@ def test_a_connector_is_created_as_it_was_written(client, herder, validating):
     made = pressed(client, "/ui/new", **{**sent, "do": "create"})
     assert made.headers["Location"] == "/ui/connectors/new%2F1?done=create"
     assert herder.configs["new/1"] == {"connector.class": "Known", "name": "new/1", "transforms": "a"}
+
+
+def test_blanks_around_the_name_of_a_new_connector_are_none_of_it(client, herder, validating):
+    made = pressed(client, "/ui/new", **{"key:name": " new ", "others": "connector.class=Known", "do": "create"})
+    assert made.headers["Location"] == "/ui/connectors/new?done=create"
+    assert herder.configs["new"]["name"] == "new"
 
 
 def test_a_secret_is_in_no_file_that_is_shown(client, validating):
