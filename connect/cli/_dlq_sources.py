@@ -155,11 +155,11 @@ def _config(args: argparse.Namespace, worker: WorkerSettings) -> dict[str, str]:
     if not args.connector:
         return {}
     if Path(args.connector).is_file():
-        from connect.settings.connector_files import load_connector
+        from connect.cli._pipeline_files import single
         from connect.settings.properties import ConfigFileError
 
         try:
-            return worker.resolved(load_connector(args.connector).config)
+            return worker.resolved(single(args.connector).config)
         except ConfigFileError as error:
             raise ConfigError("CONNECTOR", str(error)) from error
     config: dict[str, str] = client_of(args).get("connectors", args.connector, "config")

@@ -23,7 +23,7 @@ HELP = """\
 Run the converters and transformations of a connector on sample records, in this process, without deploying anything:
 shows each record before, what every step changed in it, and the record then; or which step dropped it, or failed.
 
-CONFIG is a connector file, as standalone mode reads it; with --url the name of a connector of a running cluster.
+FILE is a connector: properties, JSON, or YAML with one connector; with --url the name of one of a running cluster.
 Samples are read from a topic (no offset moves, no group is joined), from a file with a record as JSON on each line, or
 from the command line. For a sink they are messages in Kafka, for a source the records that its task returns.
 
@@ -122,12 +122,12 @@ def _config(args: argparse.Namespace) -> tuple[dict[str, str], Callable[[str], s
             names = ", ".join(hidden)
             print(f"warning: the cluster hides {names}; try the connector's file if that matters.", file=sys.stderr)
         return config, lambda _: f"connector {args.config}"
+    from connect.cli._pipeline_files import single
     from connect.cli._pipelines import WrongConfigError
-    from connect.settings.connector_files import load_connector
     from connect.settings.properties import ConfigFileError
 
     try:
-        file = load_connector("/dev/stdin" if args.config == "-" else args.config)
+        file = single("/dev/stdin" if args.config == "-" else args.config)
     except ConfigFileError as error:
         raise WrongConfigError(str(error)) from error
     return file.config, lambda key: str(file.where(key))

@@ -5,6 +5,7 @@
     {"name": "orders", "config": {"topics": "a"}, "tasks": [], "type": "sink"}  the response of GET /connectors/orders
 
 As in Kafka the content decides, not the ending of the file's name, and unknown fields beside "config" are tolerated.
+Only YAML is refused by its ending: much of it would pass for properties, with quotation marks and brackets as values.
 Where Kafka says only that "name" is missing, the error here says what is wrong with the JSON. Text after the first JSON
 object is refused; Kafka ignores it. A key with the value null is not set.
 
@@ -58,6 +59,9 @@ def load_connector(path: str | os.PathLike[str]) -> ConnectorFile:
     """
     name = os.fspath(path)
     data = read_bytes(path, ConnectorFileError)
+    if name.endswith((".yaml", ".yml")):
+        known = "connect plan, apply, validate, try, test and bench"
+        raise ConnectorFileError(f"{name}: this is YAML, which {known} read; write the connector as properties or JSON")
     encoding = json.detect_encoding(data)
     opening = data.decode(encoding, "replace").lstrip()[:1]
     if opening != "{" and not (name.endswith(".json") and opening in {"[", '"', "/"}):

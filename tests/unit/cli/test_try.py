@@ -154,6 +154,13 @@ def test_a_plugin_that_is_not_here_does_not_hinder(folder, capsys):
     assert capsys.readouterr().out.startswith("record 1, for topic orders: kept")
 
 
+def test_a_connector_in_yaml_is_tried(folder, capsys):
+    keys = "".join(f"  {key}: {json.dumps(value)}\n" for key, value in CONFIG.items())
+    (folder / "orders.yaml").write_text(f"name: orders\nconfig:\n{keys}")
+    assert main(["try", "orders.yaml", "--worker-config", "worker.properties", "--value", '{"id": "5"}']) == 0
+    assert capsys.readouterr().out.startswith("record 1, orders-0@0: kept\n")
+
+
 def test_a_connector_of_a_cluster_is_tried_by_its_name(folder, server, capsys):
     server.answers["GET /connectors/orders/config"] = (200, {"name": "orders", **CONFIG})
     words = ["try", "orders", "--url", server.url, "--worker-config", "worker.properties"]

@@ -134,6 +134,13 @@ def test_properties_without_a_name_are_refused(tmp_path, text: str, place: str) 
     assert str(caught.value) == f'{path}{place}: the connector has no name; add a line "name=..."'
 
 
+@pytest.mark.parametrize("name", ["c.yaml", "c.yml"])
+def test_yaml_is_not_taken_for_properties(tmp_path, name: str) -> None:
+    path = write(tmp_path, name, 'name: x\nconfig:\n  connector.class: FileStreamSink\n  topics: "a"\n')
+    with pytest.raises(ConnectorFileError, match="this is YAML.*write the connector as properties or JSON"):
+        load_connector(path)
+
+
 def test_an_unreadable_file_is_refused_with_advice(tmp_path) -> None:
     with pytest.raises(ConfigFileError, match="directory; name a file in it"):
         load_connector(tmp_path)
