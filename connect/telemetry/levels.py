@@ -1,6 +1,7 @@
 """The levels of loggers, as the REST interface shows and changes them while the worker runs (KIP-495, KIP-976).
 
-Levels have Java's names. TRACE is the same as DEBUG here; OFF logs nothing.
+Levels have Java's names. TRACE is the same as DEBUG here; OFF logs nothing. Of loggers `org.apache.kafka.connect` is
+`connect` as well: operators and their tools know the worker's own by that name.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 ROOT: Final = "root"
+_OURS: Final = "connect"
+_OURS_IN_JAVA: Final = frozenset({"org.apache.kafka", "org.apache.kafka.connect"})
 LEVELS: Final = {
     "OFF": logging.CRITICAL + 10,
     "FATAL": logging.CRITICAL,
@@ -57,7 +60,9 @@ class Levels:
     def get(self, name: str) -> LoggerLevel | None:
         """The level of a logger, None for a name that was never logged or set."""
         with self._lock:
-            return self._of(name) if name == ROOT or name in logging.root.manager.loggerDict else None
+            if name == ROOT or name in logging.root.manager.loggerDict:
+                return self._of(name)
+            return self._of(_OURS) if name in _OURS_IN_JAVA else None
 
     def set(self, name: str, level: str) -> list[str]:
         """Set the level of a logger and of those below it. Returns the names of all changed loggers.
@@ -68,8 +73,9 @@ class Levels:
         number = number_of(level)
         with self._lock:
             known = list(logging.root.manager.loggerDict)
-            below = known if name == ROOT else [other for other in known if other.startswith(f"{name}.")]
-            changed = sorted({name, *below})
+            named = [name, _OURS] if name in _OURS_IN_JAVA else [name]
+            below = [other for other in known if name == ROOT or other.startswith(tuple(f"{one}." for one in named))]
+            changed = sorted({*named, *below})
             now = int(time.time() * 1000)
             for one in changed:
                 logging.getLogger(None if one == ROOT else one).setLevel(number)

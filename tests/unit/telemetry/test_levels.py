@@ -34,6 +34,25 @@ def test_a_level_goes_for_a_logger_and_those_below_it(name: str) -> None:
     assert levels.all()[name].level == "DEBUG"
 
 
+@pytest.fixture
+def as_before() -> Iterator[None]:
+    """All loggers have their levels again."""
+    before = {each: logging.getLogger(each).level for each in list(logging.root.manager.loggerDict)}
+    yield
+    for each in list(logging.root.manager.loggerDict):
+        logging.getLogger(each).setLevel(before.get(each, logging.NOTSET))
+
+
+@pytest.mark.usefixtures("as_before")
+@pytest.mark.parametrize("java", ["org.apache.kafka.connect", "org.apache.kafka"])
+def test_javas_name_for_the_workers_loggers_is_theirs(java: str) -> None:
+    levels, ours = Levels(), logging.getLogger("connect.herder")
+    assert levels.get(java) == levels.get("connect")
+    assert {java, "connect", "connect.herder"} <= set(levels.set(java, "DEBUG"))
+    assert ours.level == logging.DEBUG
+    assert levels.asked() == [(java, "DEBUG")]  # other processes make the same of it
+
+
 @pytest.mark.parametrize("level", ["OFF", "FATAL", "ERROR", "WARN", "INFO", "DEBUG", "TRACE"])
 def test_levels_have_javas_names(name: str, level: str) -> None:
     levels = Levels()
