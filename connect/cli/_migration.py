@@ -57,11 +57,14 @@ class Connector:
 
     Attributes:
         file: its configuration, and where it was read.
-        offsets: of a source, as `GET /connectors/{name}/offsets` returns them; None where they are unknown.
+        offsets: of a source, as `GET /connectors/{name}/offsets` returns them; None where it has none, or they are
+            unknown.
+        unknown: why they are unknown; empty where they are not.
     """
 
     file: ConnectorFile
     offsets: dict[str, Any] | None = None
+    unknown: str = ""
 
 
 @dataclass(frozen=True)

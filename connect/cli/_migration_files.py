@@ -27,6 +27,13 @@ def write(out: str, verdicts: Sequence[Verdict]) -> list[str]:
         if verdict.connector.offsets is not None:
             text = json.dumps(verdict.connector.offsets, indent=2, ensure_ascii=False)
             written.append(_private(offsets / name, text + "\n"))
+        else:  # those of an earlier run are not these
+            (offsets / name).unlink(missing_ok=True)
+        if unknown := verdict.connector.unknown:
+            print(
+                f"warning: {verdict.name}: its offsets are unknown, and without them it starts over: {unknown}.",
+                file=sys.stderr,
+            )
         if hidden := sorted(key for key, value in verdict.config.items() if MASK in value):
             print(f"warning: {verdict.name}: the cluster hides {', '.join(hidden)}: write them.", file=sys.stderr)
     return written

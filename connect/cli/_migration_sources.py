@@ -54,14 +54,16 @@ def of_cluster(client: RestClient) -> tuple[str, list[Connector]]:
         config: dict[str, str] = {"name": name, **info["config"]}
         _secrets.remember(config)
         file = ConnectorFile(name, config, "STOPPED", f"connector {name}", {}, {"name": 0})
-        found.append(Connector(file, _offsets(client, name) if info["type"] == "source" else None))
+        offsets, unknown = _offsets(client, name) if info["type"] == "source" else (None, "")
+        found.append(Connector(file, offsets, unknown))
     return f"Kafka Connect {version} at {client.address}", found
 
 
-def _offsets(client: RestClient, name: str) -> dict[str, Any] | None:
-    """None from clusters before Kafka Connect 3.6, and where the connector cannot answer now."""
+def _offsets(client: RestClient, name: str) -> tuple[dict[str, Any] | None, str]:
+    """A source's offsets, None where it has none; and why the cluster does not tell them."""
     try:
         answer: dict[str, Any] = client.get("connectors", name, "offsets")
-    except AnswerError:
-        return None
-    return answer if answer.get("offsets") else None
+    except AnswerError as error:
+        before_36 = error.status == 404 and error.said.startswith("HTTP 404")
+        return None, "Kafka Connect tells them from version 3.6 on" if before_36 else str(error)
+    return (answer if answer.get("offsets") else None), ""

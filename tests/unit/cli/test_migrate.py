@@ -135,6 +135,33 @@ def test_files_are_for_their_owner_only(capsys, tmp_path, connector):
     assert "initial_state" not in json.loads(written.read_text())
 
 
+OFFSETS = {"offsets": [{"partition": {"filename": "/data/in"}, "offset": {"position": 7}}]}
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ((500, {"message": "Request timed out."}), "it starts over: Request timed out. (500 from "),
+        ((404, {"message": "HTTP 404 Not Found"}), "it starts over: Kafka Connect tells them from version 3.6 on."),
+        ((200, {"offsets": []}), ""),
+    ],
+)
+def test_offsets_that_are_unknown_are_said_and_earlier_ones_go(capsys, tmp_path, server, answer, said):
+    config = {"connector.class": "FileStreamSource", "file": "/data/in", "topic": "lines"}
+    server.answers["GET /"] = (200, {"version": "4.3.1"})
+    server.answers["GET /connectors"] = (200, {"lines": {"info": {"config": config, "type": "source"}}})
+    server.answers["GET /connectors/lines/offsets"] = [(200, OFFSETS), answer]
+    out, command = tmp_path / "moved", ["migrate", "--url", server.url, "--out", str(tmp_path / "moved")]
+    assert main(command) == 0
+    assert json.loads((out / "offsets" / "lines.json").read_text()) == OFFSETS
+    assert capsys.readouterr().err == ""
+    assert main(command) == 0
+    warned = capsys.readouterr().err
+    assert warned.startswith("warning: lines: its offsets are unknown, and without them ") if said else warned == ""
+    assert said in warned
+    assert not (out / "offsets" / "lines.json").exists()
+
+
 def test_a_cluster_and_files_exclude_each_other(capsys, lines):
     assert main(["migrate", lines, "--url", "http://localhost:1"]) == 2
     assert "give either a cluster or files" in capsys.readouterr().err
