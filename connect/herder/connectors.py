@@ -87,7 +87,7 @@ class Connectors:
         limit = 1 if started.spreads else tasks_max(started.config)
         request = messages.CutTasks(limit)
         configs = self._hosts.call(started.ref, name, request, CALL_TIMEOUT_S, list[dict[str, str]])
-        if len(configs) > limit and (started.config.get("tasks.max.enforce") or "true").lower() != "false":
+        if len(configs) > limit and (started.config.get("tasks.max.enforce") or "true").strip().lower() != "false":
             raise ConnectError(
                 f'Connector "{name}" cut its work into {len(configs)} tasks, though {_allows(limit, started)}.'
                 ' The connector is at fault; "tasks.max.enforce": "false" lets it.'

@@ -168,7 +168,8 @@ def transformations(plugins: Plugins, connector: Mapping[str, str]) -> list[Step
         )()
         _name_without_effect(made, config, prefix)
         made.configure(made.settings.parse(config))
-        predicate = _predicate(plugins, connector, config["predicate"], prefix) if config.get("predicate") else None
+        chosen = config.get("predicate", "").strip()
+        predicate = _predicate(plugins, connector, chosen, prefix) if chosen else None
         negate = config.get("negate", "false").strip().lower() == "true"
         steps.append(Transform(made, predicate, negate=negate, alias=alias))
     return steps

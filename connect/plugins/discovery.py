@@ -89,7 +89,8 @@ class Plugins:
     ) -> PluginRef:
         """The plug-in with this name: a Java class name, an alias, `module.Class` or `module:Class`.
 
-        Of several versions the latest is taken. Whether the class can be loaded shows only in `load`.
+        Of several versions the latest is taken. Whether the class can be loaded shows only in `load`. Blanks around a
+        text do not count: many a line of a properties file ends with one, and Kafka Connect takes them away.
 
         Args:
             kinds: what it must be; a connector is a source or a sink.
@@ -103,7 +104,8 @@ class Plugins:
             ValueError: `version_range` is not a range.
         """
         wanted = frozenset([kinds] if isinstance(kinds, PluginKind) else kinds)
-        versions = None if version_range in (None, "", "latest") else VersionRange.parse(version_range)
+        name, version_range, language = name.strip(), (version_range or "").strip(), (language or "").strip() or None
+        versions = None if version_range in ("", "latest") else VersionRange.parse(version_range)
         refused: list[PluginRef] = []
         for look in (lambda: BUILT_IN, lambda: self._found, lambda: self._by_path(wanted, name)):
             named = _named(name, [ref for ref in look() if ref.kind in wanted and language in (None, ref.language)])

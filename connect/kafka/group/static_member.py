@@ -43,7 +43,7 @@ def instance_id(worker: Mapping[str, str], connector: str, task: int) -> str:
     Two standalone workers may have a connector of the same name, and share its partitions.
     """
     if "config.storage.topic" in worker:
-        who = worker.get("group.id", "")
+        who = worker.get("group.id", "").strip()
     else:
         who = f"{socket.gethostname()} {Path(worker.get('offset.storage.file.filename', '')).absolute()}"
     digest = hashlib.sha256(f"{who}\0{connector}".encode()).hexdigest()[:12]

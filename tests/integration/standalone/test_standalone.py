@@ -99,6 +99,53 @@ def test_a_secret_of_a_config_provider_reaches_the_connector_and_not_the_log(
     assert "out.txt" not in running.log
 
 
+def test_blanks_at_the_ends_of_lines_are_no_part_of_a_value(standalone, topic: str) -> None:
+    """A properties file keeps them, as Java's does; no reader of a value may."""
+    connect = "org.apache.kafka.connect"
+    standalone.worker(
+        {"security.protocol": "PLAINTEXT", "producer.acks": "all", "header.converter": f"{connect}.json.JsonConverter"}
+        | {"connector.client.config.override.policy": "All", "task.isolation": "process", "log.format": "text"}
+        | {"header.converter.schemas.enable": "false"}
+    )
+    source = standalone.source(
+        topic,
+        producer_override_compression_type="gzip",
+        topic_creation_default_partitions="1",
+        topic_creation_default_replication_factor="1",
+        transforms="here,there",
+        transforms_here_type=f"{connect}.transforms.InsertHeader",
+        transforms_here_header="seen",
+        transforms_here_value_literal="1",
+        transforms_there_type=f"{connect}.transforms.Filter",
+        transforms_there_predicate="tombstones",
+        transforms_there_negate="false",
+        predicates="tombstones",
+        predicates_tombstones_type=f"{connect}.transforms.predicates.RecordIsTombstone",
+    )
+    sink = standalone.sink(
+        topic,
+        f"{topic}-sink",
+        consumer_override_max_poll_records="100",
+        consumer_override_isolation_level="read_committed",
+        errors_tolerance="all",
+        errors_deadletterqueue_topic_name=f"{topic}-dead",
+        errors_deadletterqueue_topic_replication_factor="1",
+        value_converter=f"{connect}.storage.StringConverter",
+        tasks_max="1",
+        fsync="false",
+    )
+    for name in ("worker.properties", source, sink):
+        path = standalone.folder / name
+        lines = path.read_text().splitlines()
+        # A connector's name is taken as it is, as by Kafka Connect.
+        path.write_text("".join(f"{line}\n" if line.startswith("name=") else f"{line} \t\n" for line in lines))
+    (standalone.folder / "in.txt").write_bytes(numbered(1, 10))
+    running = standalone.start(source, sink)
+    out = standalone.folder / "out.txt"
+    running.until(lambda: out.exists() and out.read_bytes() == numbered(1, 10))
+    assert running.stop() == 0
+
+
 STUCK = """
 import signal, time
 from connect import SourceConnector, SourceTask

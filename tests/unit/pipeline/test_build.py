@@ -39,6 +39,24 @@ def test_a_connectors_own_converter_brings_its_own_settings_and_no_other_does() 
         converter_config({}, {}, "key.converter")
 
 
+def test_blanks_around_the_name_of_a_class_are_no_part_of_it() -> None:
+    worker = {"key.converter": "StringConverter ", "value.converter": " StringConverter\t"}
+    steps = {
+        "transforms": " drop , cast ",
+        "transforms.drop.type": "org.apache.kafka.connect.transforms.Filter ",
+        "transforms.drop.predicate": "tombstones ",
+        "predicates": "tombstones ",
+        "predicates.tombstones.type": "org.apache.kafka.connect.transforms.predicates.RecordIsTombstone ",
+        "transforms.cast.type": "org.apache.kafka.connect.transforms.Cast$Value ",
+        "transforms.cast.spec": "int64 ",
+        "value.converter": "LongConverter ",
+        "value.converter.plugin.version": "latest ",
+        "header.converter": "SimpleHeaderConverter ",
+    }
+    chain = source_chain(PLUGINS, worker, steps, no_pause)
+    assert chain.run(SourceBatch("t", Values(["5", None]))).values.to_list() == [b"\0" * 7 + b"\x05"]
+
+
 def test_a_converter_of_another_version_is_not_taken() -> None:
     with pytest.raises(PluginNotFoundError, match="not in"):
         sink_chain(PLUGINS, {**WORKER, "value.converter.plugin.version": "[99,)"}, {}, no_pause)
