@@ -121,7 +121,7 @@ async def _whole(api: Api, name: str, written: dict[str, str | None]) -> dict[st
     named = written.get("name")
     if named is not None and named != name:
         raise ApiError(400, f"Connector name configuration ({named}) doesn't match connector name in the URL ({name})")
-    if empty := [key for key, value in written.items() if value is None]:
+    if empty := [key for key, value in written.items() if value is None and key != "name"]:
         raise ApiError(400, f"Null value can not be supplied as the configuration value of {', '.join(empty)}.")
     config = await api.masks.written(name, written)
     given = {key: value for key, value in config.items() if value is not None} | {"name": name}

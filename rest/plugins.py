@@ -62,8 +62,10 @@ async def listed_keys(plugin: PluginName, api: ApiDep) -> Response:
 @router.put("/{plugin}/config/validate", **describe(ConfigInfos, body=dict[str, Written | None], errors=(400,)))
 async def validate(plugin: PluginName, request: Request, api: ApiDep) -> Response:
     """Validate a connector's configuration, key by key. Wrong values are no error of the request."""
-    config = await _unfinished(plugin, request, api)
-    return json_answer(ConfigInfos.of(await api.result(api.herder.validate(config))))
+    written = await bodies.config(request)
+    config = await _unfinished(plugin, written, api)
+    nulls = [key for key, value in written.items() if value is None and key != "name"]
+    return json_answer(ConfigInfos.of(await api.result(api.herder.validate(config)), nulls))
 
 
 @router.put("/{plugin}/config/{key}/choices", **describe(KeyChoices, body=dict[str, Written | None], errors=(400,)))
@@ -78,13 +80,13 @@ async def choices(
     The connector may connect with it.
     """
     key = key.replace(SLASH, "/")
-    found = await api.result(api.herder.choices(key, await _unfinished(plugin, request, api)))
+    config = await _unfinished(plugin, await bodies.config(request), api)
+    found = await api.result(api.herder.choices(key, config))
     return json_answer(KeyChoices(key, found.values, found.truncated, found.message or None))
 
 
-async def _unfinished(plugin: str, request: Request, api: Api) -> dict[str, str]:
-    """The configuration of a request, which may lack keys, with stored secrets in place of their masks."""
-    written = await bodies.config(request)
+async def _unfinished(plugin: str, written: dict[str, str | None], api: Api) -> dict[str, str]:
+    """A configuration that may lack keys, with stored secrets in place of their masks, and without nulls."""
     named = written.setdefault("connector.class", plugin)
     if named is not None and not same_plugin(api, named, plugin):
         raise ApiError(400, f"Included connector type {named} does not match request type {plugin}")

@@ -21,6 +21,8 @@ from rest.errors import error_answer, plain_error
 
 #: Stands for a slash inside a part of a path. No name may hold it: it is a control character.
 SLASH = "\x1f"
+#: Takes the place of that character where a path has it itself: no name may hold this one either.
+_NO_SLASH = "\x1e"
 
 
 @dataclass(frozen=True)
@@ -62,10 +64,10 @@ def routed_path(scope: Scope) -> str:
     """The path by which a resource is found: without a slash at its end, those inside of its parts replaced."""
     raw: bytes | None = scope.get("raw_path")
     if raw is None or b"%2f" not in raw.lower():
-        path: str = scope["path"]
+        path: str = scope["path"].replace(SLASH, _NO_SLASH)
     else:
         parts = raw.decode("ascii", "replace").split("/")
-        path = "/".join(unquote(part).replace("/", SLASH) for part in parts)
+        path = "/".join(unquote(part).replace(SLASH, _NO_SLASH).replace("/", SLASH) for part in parts)
     return path[:-1] if len(path) > 1 and path.endswith("/") else path
 
 

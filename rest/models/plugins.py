@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 from msgspec.structs import asdict
 
@@ -76,8 +78,12 @@ class ConfigInfos(msgspec.Struct, omit_defaults=True):
     warnings: list[ConfigWarning] = []
 
     @classmethod
-    def of(cls, found: Validation) -> ConfigInfos:
-        """The worker's errors go to its keys."""
+    def of(cls, found: Validation, nulls: Sequence[str] = ()) -> ConfigInfos:
+        """The worker's errors go to its keys.
+
+        Args:
+            nulls: keys that have null as their value, with which no connector is created.
+        """
         configs = {
             entry.value.name: ConfigInfo(
                 None if entry.definition is None else ConfigKey.of(entry.definition),
@@ -88,6 +94,9 @@ class ConfigInfos(msgspec.Struct, omit_defaults=True):
         for key, message in found.worker_errors:
             info = configs.setdefault(key, ConfigInfo(None, ConfigValue(key, None, [], [], True)))
             info.value.errors.append(f"In the worker's configuration: {message}")
+        for key in nulls:
+            info = configs.setdefault(key, ConfigInfo(None, ConfigValue(key, None, [], [], True)))
+            info.value.errors.append("Null value can not be supplied as the configuration value.")
         groups = (info.definition.group for info in configs.values() if info.definition and info.definition.group)
         errors = sum(len(info.value.errors) for info in configs.values())
         warnings = [ConfigWarning(key, message) for key, message in found.warnings]

@@ -52,6 +52,22 @@ def test_a_connector_begins_in_the_state_that_is_asked_for(client, herder, state
     assert herder.targets["a"] is target
 
 
+def test_a_validation_refuses_the_nulls_that_a_creation_refuses(client, herder) -> None:
+    config = {"connector.class": "Known", "odd": None, "name": None}
+    refused = client.put("/connectors/a/config", json=config)
+    assert (refused.status_code, refused.json()["message"]) == (
+        400,
+        "Null value can not be supplied as the configuration value of odd.",
+    )
+    found = client.put("/connector-plugins/Known/config/validate", json=config).json()
+    assert {one["value"]["name"]: one["value"]["errors"] for one in found["configs"] if one["value"]["errors"]} == {
+        "odd": ["Null value can not be supplied as the configuration value."]
+    }
+    assert found["error_count"] == 1
+    del config["odd"]
+    assert client.put("/connectors/a/config", json=config).status_code == 201  # its name is that of the path
+
+
 def test_numbers_in_a_configuration_are_text_as_they_were_written(client, herder) -> None:
     body = '{"a": 1.50, "b": 1e3, "c": 12345678901234567890, "d": false, "e": "1.50"}'
     client.put("/connectors/n/config", content=body, headers={"Content-Type": "application/json"})

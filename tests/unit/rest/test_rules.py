@@ -17,6 +17,15 @@ def test_any_name_can_be_reached(client, herder, name: str) -> None:
     assert herder.configs == {}
 
 
+def test_the_sign_that_stands_for_a_slash_is_no_slash_in_a_path(client, herder) -> None:
+    herder.configs["a/b"] = {"name": "a/b"}
+    assert client.get("/connectors/a%2Fb").status_code == 200
+    for path in ("/connectors/a%1Fb", "/connectors/a%1fb"):
+        assert client.get(path).status_code == 404
+        assert client.delete(path).status_code != 204
+    assert herder.configs.keys() == {"a/b"}
+
+
 def test_a_body_without_a_type_is_refused_where_one_is_taken(client) -> None:
     assert client.put("/connectors/a/config", content=b"{}").status_code == 415
     assert client.put("/connectors/a/pause", content=b"{}").status_code == 202
