@@ -1,7 +1,8 @@
-"""Points in time as people write them on a command line."""
+"""Points in time, and durations, as people write them on a command line."""
 
 from __future__ import annotations
 
+import argparse
 import datetime as dt
 import re
 import time
@@ -34,6 +35,17 @@ def milliseconds(option: str, text: str | None) -> int | None:
             option, f'"{text}" is not a time. Write 2h (ago), 2026-01-02T03:04, or milliseconds.'
         ) from None
     return timestamp_ms(moment)
+
+
+def seconds(text: str) -> float:
+    """A duration, for argparse: more than nothing, and less than an hour."""
+    try:
+        found = float(text)
+    except ValueError:
+        found = 0.0
+    if not 0 < found < 3600:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds: write 5, or 0.5")
+    return found
 
 
 def in_words(milliseconds: int) -> str:

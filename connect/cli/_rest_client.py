@@ -18,6 +18,7 @@ from urllib.parse import SplitResult, quote, urlencode, urlsplit
 
 from connect.cli._credentials import Credentials, add_credentials, credentials_of
 from connect.cli._exit import FAILED, INVALID, UNREACHABLE
+from connect.cli._moments import seconds
 from connect.errors import ConfigError, ConnectError
 from connect.http import NoAnswerError, exchange
 from connect.telemetry.redaction import redactor
@@ -62,7 +63,7 @@ def add_options(
     cluster.add_argument("--ca", "--cacert", metavar="FILE", help="PEM file with the authorities to trust for https")
     add_credentials(cluster, key)
     cluster.add_argument(
-        "--timeout", type=float, default=TIMEOUT_S, metavar="SECONDS", help="for each answer (default: %(default)g)"
+        "--timeout", type=seconds, default=TIMEOUT_S, metavar="SECONDS", help="for each answer (default: %(default)g)"
     )
     parser.add_argument("--json", action="store_true", help="for programs")
 

@@ -6,6 +6,7 @@ import argparse
 import logging
 
 from connect.cli._connectors import print_json
+from connect.cli._moments import seconds
 
 HELP = """\
 Look at everything that would stop or hurt a worker with this file: the file itself, brokers, the worker's topics and
@@ -38,7 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--timeout",
-        type=_seconds,
+        type=seconds,
         default=_PATIENCE_S,
         metavar="SECONDS",
         help="for each answer over the network (default: %(default)g)",
@@ -72,13 +73,3 @@ def run(args: argparse.Namespace) -> int:
     else:
         print(shown(findings))
     return code
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds < 3600:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds: write 5, or 0.5")
-    return seconds

@@ -291,5 +291,13 @@ def test_a_watch_shows_what_is_measured_and_what_failed_first(server):
     assert " ".join(lines[1].split()) == "a \x1b[32mRUNNING\x1b[0m 2,469 records/s 10,000 in all 4 errors"
 
 
+@pytest.mark.parametrize("seconds", ["0", "-1", "nan", "inf", "x"])
+def test_a_time_that_is_none_is_said(capsys, seconds):
+    with pytest.raises(SystemExit) as ended:
+        main(["list", "--timeout", seconds])
+    assert ended.value.code == 2
+    assert f"argument --timeout: '{seconds}' is not a number of seconds: write 5, or 0.5" in capsys.readouterr().err
+
+
 def test_a_watch_that_cannot_begin_ends(server):
     assert main(["status", "nobody", "--watch"]) == 1
