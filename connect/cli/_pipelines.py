@@ -151,7 +151,7 @@ def open_pipeline(
     try:
         # Passwords of the connector's own are not here where pipelines are tested.
         resolved = worker.resolved(config, lambda key: key.startswith(OF_THE_CHAIN))
-        found, note = (kind, "") if kind else _kind(plugins, resolved)
+        found, note = (kind, "") if kind else kind_of(plugins, resolved)
         make = sink_chain if found == "sink" else source_chain
         return Pipeline(found, make(plugins, worker.values, resolved, lambda _: None), resolved, note)
     except ConfigError as error:
@@ -171,7 +171,7 @@ def place_in(written: Properties, key: str) -> str:
     return str(written.where(key)) if key in written else written.name
 
 
-def _kind(plugins: Plugins, config: Mapping[str, str]) -> tuple[Kind, str]:
+def kind_of(plugins: Plugins, config: Mapping[str, str]) -> tuple[Kind, str]:
     """The kind of a connector; without its plug-in, by its keys."""
     name = config.get("connector.class", "").strip()
     if name:

@@ -6,7 +6,9 @@ import argparse
 import json
 import math
 import os
+import re
 import secrets
+import signal
 import sys
 import tempfile
 import time
@@ -19,6 +21,7 @@ from connect.cli._connectors import agree, print_json
 from connect.cli._exit import INVALID, OK
 from connect.cli._own_worker import Worker, worker
 from connect.cli._pipeline_files import single
+from connect.cli._pipelines import kind_of
 from connect.cli._problems import Problems
 from connect.cli._rest_client import RestClient
 from connect.cli._statuses import measured_of, reason
@@ -30,6 +33,8 @@ from connect.errors import ConfigError, ConnectError
 from connect.http import exchange
 from connect.kafka.admin.client import Admin
 from connect.kafka.clients.settings import task_java_settings
+from connect.pipeline.samples import Kind
+from connect.plugins import Plugins
 from connect.settings.properties import dumps
 
 HELP = """\
@@ -51,6 +56,12 @@ _STILL_S = 2.0
 _LEAST_S = 1.0
 #: Keys of the worker that are for others to reach it by.
 _OUTSIDE = ("listeners", "admin.listeners", "rest.", "restart.")
+#: Keys of a connector that name what its usual run reads or writes besides: its group, its dead letters.
+_SHARED = (
+    *("consumer.override.group.", "consumer.override.auto.offset.reset"),
+    *("errors.deadletterqueue.", "errors.retry.topics"),
+)
+_NOT_OF_A_TOPIC = re.compile(r"[^a-zA-Z0-9._-]")
 
 
 class BenchError(ConnectError):
@@ -81,9 +92,10 @@ def run(args: argparse.Namespace) -> int:
         return INVALID
     file = single(args.connector)
     config = {**file.config, **_changes(args.changes)}
-    kind = "sink" if "topics" in config or "topics.regex" in config else "source"
+    kind, _ = kind_of(Plugins.discover(settings.config["plugin.path"] or []), config)
     if kind == "sink" and not agree(f"{file.name} will write to its target. Run it?", args):
         return INVALID
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # what was made for the run is removed
     with _own(settings, kind, file.name, config) as (name, files), tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "worker.log"
         with worker(Path.cwd(), dict(os.environ), log, files) as running:
@@ -107,10 +119,10 @@ def _changes(written: list[str]) -> dict[str, str]:
 
 @contextmanager
 def _own(
-    settings: WorkerFile, kind: str, connector: str, config: Mapping[str, str]
+    settings: WorkerFile, kind: Kind, connector: str, config: Mapping[str, str]
 ) -> Iterator[tuple[str, tuple[str, str]]]:
-    """Files for a run that shares nothing with the connector's usual one: its name, offsets, group and topic."""
-    name = f"bench-{connector}-{secrets.token_hex(3)}"
+    """Files for a run that shares nothing with the connector's usual one: its name, offsets, group and topics."""
+    name = f"bench-{_NOT_OF_A_TOPIC.sub('-', connector)[:200]}-{secrets.token_hex(3)}"
     with tempfile.TemporaryDirectory(prefix="connect-bench-") as folder:
         here = Path(folder)
         raw = {**settings.raw, **embedded_broker(settings.config)}
@@ -119,7 +131,10 @@ def _own(
                 admin.make_topic(name, -1, -1, {})
             written = {key: value for key, value in settings.written.items() if not key.startswith(_OUTSIDE)}
             written |= {OFFSET_FILE: str(here / "offsets"), "restart.policy": "off"}
-            own = {**config, "name": name, **_aside(kind, name, config)}
+            if kind == "sink":  # here, because its connectors may be allowed no overrides
+                written |= {"consumer.group.id": f"connect-{name}", "consumer.auto.offset.reset": "earliest"}
+            own = {key: value for key, value in config.items() if not key.startswith(_SHARED)}
+            own |= {"name": name, **({} if kind == "sink" else _into(name, config))}
             files = here / "worker.properties", here / "connector.json"
             _write(files[0], dumps(written))
             _write(files[1], json.dumps(own))
@@ -132,16 +147,14 @@ def _own(
                     admin.delete_group(f"connect-{name}")
 
 
-def _aside(kind: str, name: str, config: Mapping[str, str]) -> dict[str, str]:
-    """The keys that keep a run separate from the usual one."""
-    if kind == "sink":
-        return {"consumer.override.auto.offset.reset": "earliest"}
+def _into(topic: str, config: Mapping[str, str]) -> dict[str, str]:
+    """The keys that send all records of a source into this topic."""
     chain = [each.strip() for each in config.get("transforms", "").split(",") if each.strip()]
     return {
         "transforms": ",".join([*chain, "connectBench"]),
         "transforms.connectBench.type": "org.apache.kafka.connect.transforms.RegexRouter",
         "transforms.connectBench.regex": ".*",
-        "transforms.connectBench.replacement": name,
+        "transforms.connectBench.replacement": topic,
     }
 
 
@@ -211,6 +224,8 @@ def _figure(task: Mapping[str, object], which: str) -> float:
 
 def _last_words(log: Path) -> str:
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    if lines and lines[-1].endswith("nothing was started."):  # the errors of the configuration stand before
+        return "\n".join(line for line in lines if not line.startswith("warning: "))
     return next((line for line in reversed(lines) if "ERROR" in line or "connect:" in line), lines[-1] if lines else "")
 
 

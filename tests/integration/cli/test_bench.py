@@ -1,20 +1,36 @@
 """`connect bench` on a real broker: what it measures, what it names as the bottleneck, what it leaves behind."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
 import uuid
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import ConsumerGroupTopicPartitions, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from connect.kafka.broker.embedded import Broker
 from tests.support.groups import group_ids
+from tests.support.waiting import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
+COPY = """
+from connect import SourceConnector, SourceRecord, SourceTask
+
+class CopyTask(SourceTask):
+    def start(self, config):
+        self.topic = config["topics"]
+
+    def poll(self):
+        return [SourceRecord(self.topic, "x")] * 100
+
+class Copy(SourceConnector):
+    task = CopyTask
+"""
 SLOW = """
 import time
 from connect import SinkTask, SinkConnector
@@ -37,6 +53,7 @@ class Bench:
         self.folder = folder
         self._broker = broker
         (folder / "slow_sink.py").write_text(SLOW)
+        (folder / "copy_source.py").write_text(COPY)
         (folder / "worker.properties").write_text(
             f"bootstrap.servers={broker.bootstrap_servers}\nplugin.path=.\noffset.storage.file.filename=never-made\n"
             "key.converter=org.apache.kafka.connect.storage.StringConverter\n"
@@ -44,9 +61,12 @@ class Bench:
         )
 
     def __call__(self, name: str, config: dict[str, str], *words: str) -> subprocess.CompletedProcess[str]:
-        (self.folder / f"{name}.json").write_text(json.dumps({"name": name, "config": config}))
-        command = [sys.executable, "-m", "connect.cli", "bench", "worker.properties", f"{name}.json", *words]
+        command = self.command(name, config, *words)
         return subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=False, timeout=200)
+
+    def command(self, name: str, config: dict[str, str], *words: str) -> list[str]:
+        (self.folder / "connector.json").write_text(json.dumps({"name": name, "config": config}))
+        return [sys.executable, "-m", "connect.cli", "bench", "worker.properties", "connector.json", *words]
 
     def left_behind(self, name: str) -> list[str]:
         admin = AdminClient({"bootstrap.servers": self._broker.bootstrap_servers})
@@ -111,12 +131,67 @@ def test_a_source_writes_into_a_topic_of_its_own(bench: Bench, broker: Broker, n
     assert bench.left_behind(name) == []
 
 
+def test_a_source_with_a_key_of_sinks_writes_into_a_topic_of_its_own(bench: Bench, broker: Broker, name: str) -> None:
+    done = bench(f"{name} of $1", {"connector.class": "Copy", "topics": f"{name}-target"}, "--seconds", "2", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["kind"] == "source"
+    topics = AdminClient({"bootstrap.servers": broker.bootstrap_servers}).list_topics(timeout=20).topics
+    assert [topic for topic in topics if name in topic] == []
+
+
+def test_a_sink_uses_neither_the_group_nor_the_dead_letters_of_its_usual_run(
+    bench: Bench, broker: Broker, name: str
+) -> None:
+    fill(broker, name, 500_000)
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
+    usual = ConsumerGroupTopicPartitions(f"{name}-group", [TopicPartition(name, 0, 7)])
+    admin.alter_consumer_group_offsets([usual])[usual.group_id].result(20)
+    config = {
+        "connector.class": "FileStreamSink",
+        "topics": name,
+        "file": str(bench.folder / "out.txt"),
+        "consumer.override.group.id": usual.group_id,
+        "consumer.override.auto.offset.reset": "none",
+        "errors.deadletterqueue.topic.name": f"{name}-dead",
+        "errors.deadletterqueue.topic.replication.factor": "1",
+    }
+    with (bench.folder / "worker.properties").open("a") as worker:
+        worker.write("connector.client.config.override.policy=None\n")
+    done = bench(name, config, "--yes", "--records", "400000")
+    assert done.returncode == 0, done.stderr
+    (after,) = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(usual.group_id)]).values()
+    assert [each.offset for each in after.result(20).topic_partitions] == [7]
+    assert (bench.folder / "out.txt").read_text().startswith("{id=0,")  # from the first record on
+    assert f"{name}-dead" not in admin.list_topics(timeout=20).topics
+
+
+def test_nothing_is_left_behind_when_it_is_told_to_end(bench: Bench, name: str) -> None:
+    config = {"connector.class": "Datagen", "kafka.topic": name, "quickstart": "users", "max.interval": "0"}
+    environment = {**os.environ, "TMPDIR": str(bench.folder / "tmp")}
+    (bench.folder / "tmp").mkdir()
+    running = subprocess.Popen(bench.command(name, config), cwd=bench.folder, env=environment)
+    until(lambda: bool(bench.left_behind(name)), 60)
+    until(lambda: any((bench.folder / "tmp").glob("*/worker.log")), 60)
+    running.terminate()
+    assert running.wait(60) == 128 + signal.SIGTERM
+    assert bench.left_behind(name) == []
+    assert list((bench.folder / "tmp").glob("connect-bench-*")) == []
+
+
 def test_what_fails_is_said(bench: Bench, broker: Broker, name: str) -> None:
     fill(broker, name, 10)
     config = {"connector.class": "FileStreamSink", "topics": name, "file": "/proc/no/such"}
     done = bench(name, config, "--yes")
     assert done.returncode == 1
     assert "/proc/no/such" in done.stderr
+    assert bench.left_behind(name) == []
+
+
+def test_what_is_wrong_with_a_configuration_is_said(bench: Bench, name: str) -> None:
+    config = {"connector.class": "Datagen", "kafka.topic": name, "quickstart": "users", "tasks.max": "many"}
+    done = bench(name, config)
+    assert done.returncode == 1
+    assert 'key "tasks.max": "many" is not a whole number.' in done.stderr
     assert bench.left_behind(name) == []
 
 
