@@ -174,14 +174,18 @@ class Batch(Sequence[R], Generic[R]):
         kept = [row for row, record in enumerate(records) if record is not None]
         batch = self if len(kept) == self._length else self.take(kept)
         changed: list[R] = [record for record in records if record is not None]
-        return batch.with_columns(
-            topics=Plain([r.topic for r in changed]),
-            partitions=Plain([r.partition for r in changed]),
-            keys=_values([r.key for r in changed], [r.key_schema for r in changed]),
-            values=_values([r.value for r in changed], [r.value_schema for r in changed]),
-            timestamps=Plain([r.timestamp for r in changed]),
-            headers=Plain([r.headers for r in changed]),
-        )
+        try:
+            return batch.with_columns(
+                topics=Plain([r.topic for r in changed]),
+                partitions=Plain([r.partition for r in changed]),
+                keys=_values([r.key for r in changed], [r.key_schema for r in changed]),
+                values=_values([r.value for r in changed], [r.value_schema for r in changed]),
+                timestamps=Plain([r.timestamp for r in changed]),
+                headers=Plain([r.headers for r in changed]),
+            )
+        except AttributeError as error:
+            _refuse_others(changed, Record, "A step returns a record, or None to drop it", error)
+            raise
 
     def _copy(self) -> Self:
         copy = object.__new__(type(self))
@@ -351,18 +355,28 @@ class SourceBatch(Batch[SourceRecord]):
 
     @classmethod
     def of(cls, records: Iterable[SourceRecord]) -> SourceBatch:
-        """A batch of these records."""
+        """A batch of these records. Raises TypeError: one is something else, or has no text as its topic."""
+        if isinstance(records, SourceRecord):
+            raise TypeError("This is one SourceRecord, where a list of them is wanted.")
         rows = list(records)
-        batch = cls(
-            [r.topic for r in rows],
-            _values([r.value for r in rows], [r.value_schema for r in rows]),
-            keys=_values([r.key for r in rows], [r.key_schema for r in rows]),
-            partitions=[r.partition for r in rows],
-            timestamps=[r.timestamp for r in rows],
-            headers=[r.headers for r in rows],
-            source_partitions=Plain([r.source_partition for r in rows]),
-            source_offsets=[r.source_offset for r in rows],
-        )
+        try:
+            topics = [r.topic for r in rows]
+            batch = cls(
+                topics,
+                _values([r.value for r in rows], [r.value_schema for r in rows]),
+                keys=_values([r.key for r in rows], [r.key_schema for r in rows]),
+                partitions=[r.partition for r in rows],
+                timestamps=[r.timestamp for r in rows],
+                headers=[r.headers for r in rows],
+                source_partitions=Plain([r.source_partition for r in rows]),
+                source_offsets=[r.source_offset for r in rows],
+            )
+        except AttributeError as error:
+            _refuse_others(rows, SourceRecord, "A source returns a list of SourceRecord", error)
+            raise
+        for topic in set(topics):
+            if not isinstance(topic, str):
+                raise TypeError(f"The topic of a SourceRecord is a {type(topic).__name__}, not the name of a topic.")
         batch._records = rows  # the very ones that the task made
         return batch
 
@@ -391,3 +405,10 @@ def _alike(one: Column[Any], other: Column[Any]) -> bool:
 def _values(items: list[Any], schemas: list[Any]) -> Values:
     first = schemas[0] if schemas else None
     return Values(items, first if all(schema is first for schema in schemas) else Plain(schemas))
+
+
+def _refuse_others(rows: Iterable[Any], wanted: Any, rule: str, error: Exception) -> None:
+    """Raise TypeError for the first of these that is none of the wanted: what a plug-in made, in place of a record."""
+    for row in rows:
+        if not isinstance(row, wanted):
+            raise TypeError(f"{rule}; here is a {type(row).__name__}.") from error

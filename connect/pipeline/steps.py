@@ -147,7 +147,10 @@ class Transform:
     def _apply_one(self, record: Any) -> Any:
         if self.predicate is not None and self.predicate.test(record) == self.negate:
             return record
-        return self.transformation.apply(record)
+        made = self.transformation.apply(record)
+        if made is not None and not isinstance(made, type(record)):
+            raise TypeError(f"A transformation returns a record, or None to drop it; here is a {type(made).__name__}.")
+        return made
 
     def close(self) -> None:
         self.transformation.close()

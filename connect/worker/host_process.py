@@ -102,8 +102,7 @@ class Host:
             case messages.StartConnector():
                 return self._start(connector, request)
             case messages.CutTasks(max_tasks):
-                configs = self._connectors[connector].plugin.task_configs(max_tasks)
-                return [{str(k): str(v) for k, v in config.items()} for config in configs]
+                return _task_configs(self._connectors[connector].plugin, max_tasks)
             case messages.StopConnector():
                 life = self._connectors.pop(connector, None)
                 return None if life is None else life.end()
@@ -237,3 +236,11 @@ class HostedContext:
 
     def offset(self, partition: Mapping[str, Any]) -> Mapping[str, Any] | None:
         return self._host.ask_offset(self.name, partition)
+
+
+def _task_configs(plugin: Connector, most: int) -> list[dict[str, str]]:
+    """A connector's task configurations, as texts. Raises TypeError: they are something else."""
+    configs = list(plugin.task_configs(most))
+    if not all(isinstance(config, Mapping) for config in configs):
+        raise TypeError(f"{type(plugin).__name__}.task_configs returns a list with a mapping for each task.")
+    return [{str(key): str(value) for key, value in config.items()} for config in configs]

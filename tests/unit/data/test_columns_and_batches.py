@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from connect.data import (
@@ -187,3 +189,17 @@ def test_a_column_of_another_length_is_refused() -> None:
         sink_batch().with_columns(topics=Constant("x", 2))
     with pytest.raises(TypeError, match="no column"):
         sink_batch().with_columns(colour=Constant("x", 3))
+
+
+@pytest.mark.parametrize(
+    ("polled", "said"),
+    [
+        ({"a": 1}, "A source returns a list of SourceRecord; here is a str."),
+        ([SourceRecord("t", "x"), None], "A source returns a list of SourceRecord; here is a NoneType."),
+        (SourceRecord("t", "x"), "This is one SourceRecord, where a list of them is wanted."),
+        ([SourceRecord(None, "x")], "The topic of a SourceRecord is a NoneType, not the name of a topic."),  # type: ignore[arg-type]
+    ],
+)
+def test_what_is_no_list_of_records_is_said(polled: Any, said: str) -> None:
+    with pytest.raises(TypeError, match=said):
+        SourceBatch.of(polled)

@@ -261,3 +261,18 @@ def test_records_that_a_predicate_spares_stay_in_their_places(negate: bool, pure
     expected = [step._apply_one(record) for record in batch]
     assert list(changed) == [record for record in expected if record is not None]
     assert list(changed.offsets) == [record.offset for record in changed]
+
+
+class Texts(Transformation):
+    def apply(self, record: Any) -> Any:
+        return "a text"
+
+
+@pytest.mark.parametrize("pure", [True, False])
+def test_a_transformation_that_returns_no_record_is_named(pure: bool) -> None:
+    transformation = Texts()
+    transformation.pure = pure  # type: ignore[misc]
+    chain = Chain([Transform(transformation, alias="a")], ErrorPolicy(pause=lambda seconds: None))
+    with pytest.raises(RecordError, match="transformation .*Texts.* record, or None to drop it; here is a str") as raised:
+        chain.run(sink_batch(["v"]))
+    assert raised.value.__cause__.__class__ is TypeError

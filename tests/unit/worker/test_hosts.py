@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import psutil
 import pytest
 
@@ -183,6 +184,13 @@ def test_a_connector_is_started_cut_and_stopped(run):
     assert [config["number"] for config in configs] == ["0", "1", "2"]
     run.hosts.call(TRYING, "a", messages.StopConnector(), WITHIN_S, type(None))
     run.hosts.call(TRYING, "a", messages.StopConnector(), WITHIN_S, type(None))  # harmless
+
+
+def test_task_configurations_that_are_none_are_said(run):
+    mapping = msgspec.structs.replace(TRYING, target="trying:MappingConnector")
+    run.start("a", mapping)
+    with pytest.raises(ConnectorCallError, match=r"MappingConnector\.task_configs returns a list with a mapping for each"):
+        run.hosts.call(mapping, "a", messages.CutTasks(1), WITHIN_S, list[dict[str, str]])
 
 
 def test_a_key_of_others_that_does_nothing_is_named_in_the_log_at_each_start(run, caplog):

@@ -191,6 +191,13 @@ class TryingConnector(SourceConnector):
                 threading.Thread(target=_exit_when, args=[Path(self.config["when"])]).start()
 
 
+class MappingConnector(TryingConnector):
+    """Cuts its work into a mapping, not into a list of them."""
+
+    def task_configs(self, max_tasks: int) -> Any:
+        return {"number": "0"}
+
+
 class LonelyConnector(TryingConnector):
     """Shares no process."""
 
