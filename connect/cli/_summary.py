@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from connect.cli._table import COLOURS, fitted
+from connect.cli._table import COLOURS, fitted, plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Summary:
 def lines(summaries: Sequence[Summary], columns: int, most: int, *, colour: bool) -> list[str]:
     """The texts of at most this many lines, none wider than the terminal."""
     shown = summaries if len(summaries) <= most else summaries[: most - 1]
-    names = max((len(summary.name) for summary in shown), default=0)
+    names = min(max((len(summary.name) for summary in shown), default=0), columns // 2)  # the rest says how it does
     states = max((len(summary.state_in_words) for summary in shown), default=0)
     texts = [_line(summary, names, states, columns, colour=colour) for summary in shown]
     if len(shown) < len(summaries):
@@ -70,7 +70,8 @@ def _line(summary: Summary, names: int, states: int, columns: int, *, colour: bo
     rate, records, lag, errors = summary.figures
     state = f"{summary.state_in_words:{states}}"
     figures = f"{rate:>20}  {records:>20}  {lag:>12}  {errors}"
-    text = fitted(f"{summary.name:{names}}  {state}  {summary.reason or figures}".rstrip(), columns)
+    name = fitted(plain(summary.name), names + 1)
+    text = fitted(f"{name:{names}}  {state}  {plain(summary.reason or figures)}".rstrip(), columns)
     if not colour:
         return text
     start, end = names + 2, min(names + 2 + len(summary.state), len(text))

@@ -86,3 +86,17 @@ def test_more_connectors_than_there_is_room_for_are_counted():
 def test_colour_changes_nothing_but_the_colour_of_the_state():
     plain, coloured = (lines(summaries(1), 100, 4, colour=colour)[0] for colour in (False, True))
     assert coloured == plain.replace("RUNNING", "\x1b[32mRUNNING\x1b[0m")
+
+
+def test_a_long_name_leaves_room_for_how_it_does():
+    some = [summarize(name, connector(), tasks(R), reports(1, 5), 1.0) for name in ("x" * 70, "short")]
+    assert [line.split()[:4] for line in lines(some, 80, 9, colour=False)] == [
+        ["x" * 39 + "…", "RUNNING", "1", "records/s"],
+        ["short", "RUNNING", "1", "records/s"],
+    ]
+
+
+def test_nothing_that_a_terminal_would_obey_gets_through():
+    shown = summarize("a\u202eb", connector(), tasks(F, trace="ValueError: \x1b[2J gone"), reports(1), 0.0)
+    (line,) = lines([shown], 80, 9, colour=False)
+    assert line == "a b  FAILED  ValueError:  [2J gone"
