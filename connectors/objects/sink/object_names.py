@@ -1,6 +1,7 @@
 """How objects are named: a pattern for every record, and the key made from it and the offset of the first record.
 
-Records of one pattern go to one file. A pattern is the key with MARK in place of the first record's offset.
+Records of one pattern go to one file. A pattern is the key with MARK in place of the first record's offset. What comes
+from a record may have the same character.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ class Folders:
         return Plain([self._pattern(topic, folder, partition) for topic, partition in origins])
 
     def key(self, pattern: str, offset: int) -> str:
-        return pattern.replace(MARK, f"{offset:0{self._width}d}")
+        return f"{pattern.removesuffix(MARK)}{offset:0{self._width}d}"
 
     def folder(self, topic: str) -> str:
         return f"{self._top}{topic}{self._delimiter}"
@@ -138,6 +139,8 @@ class Templates:
         return Plain(list(map("".join, zip(*columns, strict=True))))
 
     def key(self, pattern: str, offset: int) -> str:
+        if self.replaces:  # it has no offset
+            return pattern
         return pattern.replace(MARK, f"{offset:0{self._width}d}" if self._width else str(offset))
 
     def folder(self, topic: str) -> str:

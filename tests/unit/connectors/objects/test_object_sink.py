@@ -46,6 +46,20 @@ def test_two_topics_that_transformations_give_one_name_do_not_pass_for_each_othe
 
 
 @pytest.mark.parametrize(
+    ("names", "key"),
+    [
+        ({"partitioner.class": "field", "partition.field.name": "f"}, "topics/test/f=a\0b/test+0+0000000000"),
+        ({"file.name.template": "{{key}}"}, "a\0b"),
+    ],
+)
+def test_a_nul_in_a_name_is_no_offset(names: dict[str, str], key: str) -> None:
+    with ObjectRun({**names, "format.class": "json", "flush.size": "1"}) as run:
+        run.put({"f": "a\0b"}, key="a\0b")
+        run.await_committed(1)
+    assert [name.removesuffix(".json") for name in run.contents] == [key]
+
+
+@pytest.mark.parametrize(
     ("policy", "files"),
     [
         ({"schema.compatibility": "BACKWARD"}, [b"a\n1\n", b"a,b\n2,3\n4,\n"]),
