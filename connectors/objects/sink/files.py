@@ -42,7 +42,8 @@ class File:
     Attributes:
         lane: its pattern: files of one pattern become visible in order.
         beside: whether it holds the keys or headers of another file.
-        full: whether it should end soon, because it is as large as one upload may be.
+        full: whether it should end soon, because it is as large as one upload may be, or memory is short.
+        replaced: of a file named by a key, its last record so far.
         bytes: uploaded so far.
     """
 
@@ -311,10 +312,12 @@ class Files:
         if file in self._open:
             del self._open[file]
             self._held -= file.counted
+            self._enough = min(self._enough, self._held + self.memory.limit * _STEP)
 
     def _account(self, file: File, more: int = 0) -> None:
         """Count the memory that a file takes, plus `more`."""
         held = file.buffer.held + (file.writer.held if file.writer is not None else 0)
+        held += file.replaced.size if file.replaced is not None else 0
         self.memory.take(held - file.counted + more)
         if file in self._open:
             self._held += held - file.counted
@@ -334,9 +337,15 @@ class Files:
     def _let_out(self, smallest: int, *, hard: bool) -> None:
         memory = self.memory
         low = memory.limit * _LOW
+        ending = 0
         for file in sorted(self._open, key=lambda each: each.counted, reverse=True):
-            if memory.used <= low or file.counted < smallest:
+            if memory.used - ending <= low or file.counted < smallest:
                 return
+            if file.replaced is not None:  # it ends; the key's next record has a file that replaces its object
+                file.full = True
+                ending += file.counted
+                memory.wake()
+                continue
             if file.writer is not None:
                 file.writer.release(hard=hard)
             if file.buffer.held >= smallest:

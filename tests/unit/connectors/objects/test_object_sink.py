@@ -3,6 +3,7 @@
 import csv
 import io
 from decimal import Decimal
+from typing import cast
 
 import fastavro
 import pyarrow.parquet as pq
@@ -10,6 +11,7 @@ import pytest
 
 from connect import ConnectError, Schema, SinkRecord, TopicPartition, logical, schema
 from connectors.azure import AzureBlobSinkConnector
+from connectors.objects.sink.task import ObjectSinkTask
 from connectors.s3.sink.plan import S3SinkPlan
 from tests.unit.connectors.objects.in_memory import ObjectRun
 
@@ -57,6 +59,19 @@ def test_a_nul_in_a_name_is_no_offset(names: dict[str, str], key: str) -> None:
         run.put({"f": "a\0b"}, key="a\0b")
         run.await_committed(1)
     assert [name.removesuffix(".json") for name in run.contents] == [key]
+
+
+@pytest.mark.promise("P7")
+def test_memory_is_bounded_over_all_files_of_keys() -> None:
+    config = {"file.name.template": "{{key}}", "format.class": "string", "s3.memory.bytes": str(16 << 20)}
+    with ObjectRun(config, batch_rows=100) as run:
+        files = cast("ObjectSinkTask", run.task)._files
+        for start in range(0, 800, 100):  # 40 MB before the first commit
+            run.put(*(SinkRecord("test", "x" * 50_000, schema.STRING, f"k{start + n}") for n in range(100)))
+        run.put(SinkRecord("test", "last", schema.STRING, "k0"))
+        run.await_committed(801)
+        assert files.memory.most < 24 << 20
+    assert (len(run.contents), run.contents["k0"]) == (800, b"last\n")
 
 
 @pytest.mark.parametrize(
