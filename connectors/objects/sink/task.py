@@ -7,12 +7,13 @@ import importlib.util
 import logging
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 from connect import ConnectError, DataError, Offsets, RetriableError, SinkBatch, SinkTask, TopicPartition
+from connect.converters.lru_cache import LruCache
 from connect.kit import RetryBudget
 from connectors.objects.formats.parquet import Parquet
 from connectors.objects.sink.bad_rows import BadRows
@@ -135,6 +136,7 @@ class ObjectSinkTask(SinkTask):
         self._rules = replace(options.rules, by_schema=self._batches.by_schema)
         self._partitions: dict[TopicPartition, _Partition] = {}
         self._owners: dict[File, TopicPartition] = {}
+        self._topics: LruCache[str, str] = LruCache(10_000)  # patterns, and whose records have them
         self._rewound: dict[TopicPartition, int] = {}  # in the current call: where they continue
         self._in_hand = False  # whether a batch was delivered and is not taken yet
         self._stale: dict[TopicPartition, int] = {}  # rewound meanwhile; the last offsets taken of them
@@ -214,6 +216,8 @@ class ObjectSinkTask(SinkTask):
     def _plan(self, partition: TopicPartition, rows: Sequence[int], prepared: Prepared) -> _Plan:
         known = self._partitions[partition]
         last = prepared.offset(rows[-1])
+        if not self._options.conditional and not self._options.names.replaces:
+            self._check_topics(partition.topic, prepared.patterns(rows))
         if known.fresh and self._options.conditional and not self._options.repeats:
             self._look(partition.topic, known, rows, prepared)
         if known.behind:
@@ -225,6 +229,21 @@ class ObjectSinkTask(SinkTask):
         start = -1 if self._options.names.replaces else 0
         payloads = [prepared.payloads(step.part, step.rows[start:]) for step in steps if isinstance(step, Append)]
         return _Plan(partition, rotation, steps, payloads, last)
+
+    def _check_topics(self, topic: str, patterns: Iterable[str]) -> None:
+        """Check that records of two topics have no names in common. The store refuses those only where it is asked to.
+
+        Raises:
+            ConnectError: transformations give them the same name.
+        """
+        for pattern in patterns:
+            other = self._topics.setdefault(pattern, topic)
+            if other != topic:
+                raise ConnectError(
+                    f"Transformations give the topics {other} and {topic} the same name, and with "
+                    "enable.conditional.writes=false they would replace each other's objects. Give each a name of its "
+                    "own, or write them by two connectors with different topics.dir or file.name.prefix."
+                )
 
     def _look(self, topic: str, known: _Partition, rows: Sequence[int], prepared: Prepared) -> None:
         """Find the objects that an earlier task wrote of these rows without committing their offsets.

@@ -47,6 +47,18 @@ def test_two_topics_that_transformations_give_one_name_do_not_pass_for_each_othe
     assert run.contents == {"topics/x/partition=0/x+0+0000000000.json": b'{"n":1}\n{"n":2}\n'}
 
 
+@pytest.mark.promise("P1")
+def test_they_do_not_replace_each_others_objects_either() -> None:
+    router = {"transforms": "r", "transforms.r.type": "RegexRouter", "transforms.r.regex": ".*"}
+    config = {"topics": "a,b", "flush.size": "2", "enable.conditional.writes": "false"}
+    with ObjectRun({**config, **router, "transforms.r.replacement": "x"}) as run:
+        run.put({"n": 1}, {"n": 2}, topic="a")
+        run.await_committed(2, "a")
+        with pytest.raises(ConnectError, match="the topics a and b the same name"):
+            run.put({"n": 3}, {"n": 4}, topic="b")
+    assert run.contents == {"topics/x/partition=0/x+0+0000000000.json": b'{"n":1}\n{"n":2}\n'}
+
+
 @pytest.mark.parametrize(
     ("names", "key"),
     [
