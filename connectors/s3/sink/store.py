@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from connectors.objects.store import Failure, Store, Upload, check_existing, last_of, told
@@ -15,6 +15,8 @@ from connectors.s3.bucket.failures import failure
 log = logging.getLogger(__name__)
 
 _EXISTS: Final = ("PreconditionFailed", "412")
+#: Where the next page of unfinished uploads begins.
+_MARKERS: Final = ("KeyMarker", "UploadIdMarker")
 
 
 class S3Store(Store):
@@ -49,14 +51,23 @@ class S3Store(Store):
         from botocore.exceptions import BotoCoreError, ClientError
 
         try:
-            answer = self._bucket.request("list_multipart_uploads", Prefix=folder)
-            for upload in answer.get("Uploads") or ():
+            for upload in self._unfinished(folder):
                 if mine(upload["Key"]):
                     log.info("aborting an unfinished upload of %s", upload["Key"])
                     self._bucket.request("abort_multipart_upload", Key=upload["Key"], UploadId=upload["UploadId"])
         except (BotoCoreError, ClientError, OSError) as error:
             found = self.failure(error, "looking for unfinished uploads")
             log.info("%s They take storage until a lifecycle rule of the bucket removes them.", found.sentence)
+
+    def _unfinished(self, folder: str) -> Iterator[Mapping[str, Any]]:
+        """The begun uploads of objects whose keys begin so, page by page."""
+        markers: dict[str, str] = {}
+        while True:
+            answer = self._bucket.request("list_multipart_uploads", Prefix=folder, **markers)
+            yield from answer.get("Uploads") or ()
+            markers = {name: answer[f"Next{name}"] for name in _MARKERS if answer.get(f"Next{name}")}
+            if not answer.get("IsTruncated") or not markers:
+                return
 
     def failure(self, error: BaseException, doing: str) -> Failure:
         return failure(error, self._bucket.settings, doing)

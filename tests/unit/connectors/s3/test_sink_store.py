@@ -1,11 +1,11 @@
-"""Uploads to S3 whose answers are lost."""
+"""Uploads to S3 whose answers are lost, and those that an earlier task has left."""
 
 from typing import Any
 
 from botocore.exceptions import ClientError
 
 from connectors.s3.bucket import BucketOptions
-from connectors.s3.sink.store import S3Upload
+from connectors.s3.sink.store import S3Store, S3Upload
 
 
 class Bucket:
@@ -39,3 +39,28 @@ def test_an_object_that_is_complete_is_found_however_often_that_is_asked() -> No
     for _ in range(4):
         upload.complete(9, 10)
     assert bucket.complete
+
+
+class Left:
+    """Has many unfinished uploads, and lists two at a time."""
+
+    name = "b"
+
+    def __init__(self, keys: list[str]) -> None:
+        self.settings = BucketOptions.parse({"s3.bucket.name": "b"})
+        self.keys = keys
+
+    def request(self, operation: str, **asked: Any) -> Any:
+        if operation == "abort_multipart_upload":
+            self.keys.remove(asked["Key"])
+            return {}
+        assert operation == "list_multipart_uploads"
+        after = [key for key in self.keys if key > asked.get("KeyMarker", "")]
+        more = {"IsTruncated": True, "NextKeyMarker": after[1], "NextUploadIdMarker": "u"} if len(after) > 2 else {}
+        return {"Uploads": [{"Key": key, "UploadId": "u"} for key in after[:2]], **more}
+
+
+def test_all_unfinished_uploads_of_ones_own_are_aborted_however_many_there_are() -> None:
+    bucket: Any = Left(["a", "b", "c", "mine-1", "mine-2", "mine-3", "z"])
+    S3Store(bucket, digest=False).abort_left("", lambda key: key.startswith("mine"))
+    assert bucket.keys == ["a", "b", "c", "z"]
