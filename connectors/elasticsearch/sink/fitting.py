@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from connect import Schema, SinkBatch, Type, Values, logical
 from connect.data.evolution import AddField, Change, Evolution, EvolutionPolicy, Mismatch, Path, Reporter, Verdict
@@ -39,6 +39,21 @@ _STRICT: Final = {
 }
 
 
+class Fitted(NamedTuple):
+    """Records of one target, compared with its mapping."""
+
+    batch: SinkBatch
+    verdict: Verdict | None = None
+
+    def settle(self, reporter: Reporter | None) -> SinkBatch:
+        """The records that may be written; the others are passed to the reporter.
+
+        Raises:
+            DataError: a record does not fit, and the policy is to fail, or there is no error reporter.
+        """
+        return self.batch if self.verdict is None else self.verdict.settle(self.batch, reporter)
+
+
 class Fitting:
     """Fits batches to indices. For the task's thread; raises what the cluster's client raises.
 
@@ -53,18 +68,14 @@ class Fitting:
         self._mappings: dict[str, Mapping[str, Any]] = {}
         self._known: dict[tuple[str, int], tuple[Schema, Evolution]] = {}
 
-    def fitted(self, topic: str, target: str, batch: SinkBatch, reporter: Reporter | None) -> SinkBatch:
-        """The records that may be written, without ignored fields; new fields are added before.
-
-        Raises:
-            DataError: a record does not fit, and the policy is to fail, or there is no error reporter.
-        """
+    def fitted(self, topic: str, target: str, batch: SinkBatch) -> Fitted:
+        """The records without ignored fields, and which of them may be written; new fields are added before."""
         options = self._options
         if self._policy == _NOTHING or options.schema_ignored or topic in options.schemaless or not len(batch):
-            return batch
+            return Fitted(batch)
         new = target not in self._mappings
         if new and not self._look(target):
-            return batch  # a stream that its first document makes
+            return Fitted(batch)  # a stream that its first document makes
         verdict = self._judged(target, batch.values)
         if not new and (verdict.changes or verdict.mismatches):
             self._look(target)  # somebody else may have added what is missing
@@ -73,7 +84,7 @@ class Fitting:
             self._add(target, verdict)
         if verdict.ignored:
             batch = batch.with_columns(values=batch.values.each_schema(lambda group: _without(group, verdict.ignored)))
-        return verdict.settle(batch, reporter)
+        return Fitted(batch, verdict)
 
     def _look(self, target: str) -> bool:
         """Read the fields of an index, or of the newest behind a stream or an alias. False if there is none."""

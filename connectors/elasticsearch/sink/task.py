@@ -13,7 +13,7 @@ from connect.kit import backoff
 from connectors.elasticsearch.cluster import Cluster, Failure, failure
 from connectors.elasticsearch.cluster.client import LONGEST_PAUSE
 from connectors.elasticsearch.sink.delivery import Delivery, Refused
-from connectors.elasticsearch.sink.fitting import Fitting
+from connectors.elasticsearch.sink.fitting import Fitted, Fitting
 from connectors.elasticsearch.sink.keys import (
     FAIL,
     IGNORE,
@@ -79,19 +79,23 @@ class ElasticsearchSinkTask(SinkTask):
             return
         self._wait_for_room()
         parts, wrong = self._writer.parts(batch)
-        fitted: list[Part] = []
+        fitted: list[Fitted] = []
         for topic, target, schema, part in parts:
             try:
                 self._resources.ensure(target, topic, schema)
-                fitted.append(
-                    (topic, target, schema, self._fitting.fitted(topic, target, part, self.context.errant_records))
-                )
+                fitted.append(self._fitting.fitted(topic, target, part))
             except ConnectError:
                 raise
             except Exception as error:
                 raise self._refused(failure(error), error, target) from error
         self._retries.worked()
-        self._write(batch, fitted, wrong)
+        # Not before: a batch that comes again because a request failed would report its records again.
+        reporter = self.context.errant_records
+        settled = [
+            (topic, target, schema, each.settle(reporter))
+            for (topic, target, schema, _), each in zip(parts, fitted, strict=True)
+        ]
+        self._write(batch, settled, wrong)
 
     def _write(self, batch: SinkBatch, parts: list[Part], wrong: dict[int, DataError]) -> None:
         for row, why in sorted(wrong.items()):

@@ -39,5 +39,5 @@ def test_a_field_whose_name_has_dots_is_the_one_within(policy: dict[str, str]) -
     value = {"a.b.c": "x", "d.e": "y"}
     batch = SinkBatch.of([SinkRecord("t", value, struct, offset=0)])
     for _ in range(2):
-        assert fitting.fitted("t", "t", batch, None).values.to_list() == [value]
+        assert fitting.fitted("t", "t", batch).settle(None).values.to_list() == [value]
     assert cluster.changes == []
