@@ -54,16 +54,20 @@ class Naming:
                 return {}, dict.fromkeys(range(len(batch)), f"no resource is named for the topic {topic}.")
             return {name: range(len(batch))}, {}
         if not self._by_record:
-            return {self._of_topic(topic): range(len(batch))}, {}
+            if not (name := self._of_topic(topic)):
+                return {}, dict.fromkeys(range(len(batch)), f"no index can be named for the topic {topic}.")
+            return {name: range(len(batch))}, {}
         columns = [_texts(batch, name, pattern) for name, pattern in self._by_record]
         found: dict[str, list[int]] = {}
         problems: dict[int, str] = {}
         for row in range(len(batch)):
             said = [column(row) for column in columns]
-            if None in said or any(_FORBIDDEN.search(str(text)) for text in said):
+            usable = None not in said and not any(_FORBIDDEN.search(str(text)) for text in said)
+            name = self._filled(topic, iter(map(str, said))) if usable else ""
+            if not name:
                 problems[row] = f"{_KEY}={self._format}: the record does not say its index."
                 continue
-            found.setdefault(self._filled(topic, iter(map(str, said))), []).append(row)
+            found.setdefault(name, []).append(row)
         return dict(found), problems
 
     def _of_topic(self, topic: str) -> str:
@@ -85,13 +89,12 @@ def _name_and_pattern(inside: str) -> tuple[str, str]:
 
 
 def index_name(wanted: str) -> str:
-    """A valid index name: lower case, at most 255 bytes, neither - nor _ nor + in front, not only dots."""
+    """A valid index name: lower case, at most 255 bytes, neither - nor _ nor + in front, not only dots. Empty: none."""
     name = wanted.lower()
     while len(name.encode()) > _LONGEST:
         name = name[:-1]
-    if name in (".", ".."):
-        return name.replace(".", "dot")
-    return name.lstrip("-_+") or name
+    name = name.lstrip("-_+")
+    return name.replace(".", "dot") if name in (".", "..") else name
 
 
 def _texts(batch: SinkBatch, name: str, pattern: str) -> Callable[[int], str | None]:

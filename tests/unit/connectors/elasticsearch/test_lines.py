@@ -30,6 +30,15 @@ def test_a_record_whose_time_is_no_date_has_no_index_and_the_others_have() -> No
     assert ([part[1] for part in parts], list(wrong)) == (["t-2023"], [1, 2])
 
 
+def test_a_record_whose_index_would_have_no_name_is_at_fault_alone() -> None:
+    """A name begins with none of these signs, and has no others here."""
+    batch = SinkBatch.of([record(n, {"x": x}) for n, x in enumerate(("a", "_", "-+"))])
+    parts, wrong = writer(index_name_format="${value.x}").parts(batch)
+    assert ([part[1] for part in parts], list(wrong)) == (["a"], [1, 2])
+    parts, wrong = writer().parts(SinkBatch.of([SinkRecord("___", {}, offset=0)]))
+    assert (parts, "topic ___" in str(wrong[0])) == ([], True)
+
+
 def test_a_time_that_is_null_is_not_there_twice() -> None:
     fields = {"@timestamp": schema.OPTIONAL_INT64, "d": logical.decimal(2), "in": schema.OPTIONAL_STRING}
     value = {"@timestamp": None, "d": Decimal("12345678901234567890.10"), "in": '"@timestamp":null'}

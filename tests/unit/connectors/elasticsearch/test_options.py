@@ -172,7 +172,8 @@ def test_where_order_counts() -> None:
         (".", "dot"),
         ("..", "dotdot"),
         ("é" * 200, "é" * 127),
-        ("_", "_"),
+        ("_.", "dot"),
+        ("-_+", ""),
     ],
 )
 def test_names_that_an_index_may_have(wanted: str, name: str) -> None:
