@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from connect import ConnectError, RetriableError, SinkRecord, Waiter
 from connect.kit import RetryBudget
@@ -15,6 +16,10 @@ from connectors.elasticsearch.cluster import Cluster, Failure, failure, item_fai
 from connectors.elasticsearch.sink.keys import SinkOptions
 from connectors.elasticsearch.sink.lines import is_deletion
 from connectors.elasticsearch.sink.outbox import Request
+
+_CONFLICT: Final = 409
+#: What is said of a record whose document is there in its own version.
+_SAME: Final = re.compile(r"current version \[(\d+)\] is higher or equal to the one provided \[\1\]")
 
 
 @dataclass
@@ -131,6 +136,7 @@ class _Sending:
         self._request = request
         self._told = told
         self._items = request.items()
+        self._unanswered = False  # an earlier try, of which some or all may have been written
 
     def send(self) -> None:
         self._send(list(range(len(self._items))))
@@ -150,6 +156,7 @@ class _Sending:
                     return
                 if not found.passing:
                     raise ConnectError(f"{delivery.where}: {found.sentence}") from error
+                self._unanswered = True
                 delivery.again(retries, found, error)
                 continue
             finally:
@@ -184,7 +191,7 @@ class _Sending:
         for index, outcome in zip(indexes, outcomes, strict=True):
             target = self._request.at(index)[0].target
             error = outcome.get("error")
-            if error is None:
+            if error is None or (self._unanswered and self._is_written(outcome)):
                 deleted = is_deletion(self._items[index])
                 self._wrote(target, not deleted, deleted)
                 continue
@@ -205,6 +212,16 @@ class _Sending:
                 self._told.errors[found.kind] += 1
                 raise ConnectError(f"{self._delivery.where}, {target}: {found.sentence}")
         return _with_later_ones(self._request, indexes, again), why
+
+    def _is_written(self, outcome: dict[str, Any]) -> bool:
+        """Whether an item is refused because this request wrote it already, in a try without an answer.
+
+        Offsets are versions that no two records share; of other versions nobody knows.
+        """
+        if outcome.get("status") != _CONFLICT or self._delivery.options.version_header:
+            return False
+        reason = str(outcome["error"].get("reason")) if isinstance(outcome["error"], dict) else ""
+        return _SAME.search(reason) is not None or (self._delivery.options.to_streams and "already exists" in reason)
 
     def _wrote(self, target: str, written: int, deleted: int) -> None:
         if written:

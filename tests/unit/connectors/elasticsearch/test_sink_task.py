@@ -49,3 +49,27 @@ def test_a_record_that_does_not_fit_is_reported_once_where_a_request_for_another
         run.put(wrong, SinkRecord("b", {"n": 1}, Schema.struct({"n": schema.INT64})))
         run.commit()
         assert (run.retries, [record.topic for record, _ in run.errant]) == (2, ["a"])
+
+
+@pytest.mark.parametrize(
+    ("current", "lost", "written"), [(0, True, 1), (7, True, 0), (0, False, 0)], ids=["its own", "newer", "earlier"]
+)
+def test_what_a_request_wrote_whose_answer_was_lost_is_no_conflict(
+    monkeypatch: pytest.MonkeyPatch, current: int, lost: bool, written: int
+) -> None:
+    failures = [ConnectionError("reset by peer")] if lost else []
+    reason = f"[k]: version conflict, current version [{current}] is higher or equal to the one provided [0]"
+    error = {"type": "version_conflict_engine_exception", "reason": reason}
+
+    def answers(method: str, path: str) -> object:
+        if path == "/_bulk" and failures:
+            raise failures.pop()
+        return {"errors": True, "items": [{"index": {"status": 409, "error": error}}]} if path == "/_bulk" else {}
+
+    policy = {"errors_tolerance": "all", "errors_log_enable": "true", "behavior_on_version_conflict": "report"}
+    with sink(monkeypatch, answers, key_ignore="false", retry_backoff_ms="0", **policy) as run:
+        run.put({"n": 1}, key="k")
+        run.commit()
+        run.put_nothing()
+        assert run.metric("elasticsearch_records_written_total") == written
+        assert len(run.errant) == 1 - written
