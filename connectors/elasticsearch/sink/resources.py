@@ -72,11 +72,6 @@ class Resources:
             log.info("made the mapping of %s from the schema of topic %s", name, topic)
         self._mapped.add(name)
 
-    def forget(self, name: str) -> None:
-        """The target was removed meanwhile: check again."""
-        self._there.discard(name)
-        self._mapped.discard(name)
-
     def _kinds(self, name: str) -> set[str]:
         """The kinds of things with this name: of indices, aliases, data_streams."""
         try:
