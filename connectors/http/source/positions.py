@@ -1,20 +1,22 @@
 """The position of reading, for each URL.
 
-The source partition is `{"url": "https://host/path"}`, the URL as it is configured, without a login. An offset holds
+The source partition is `{"url": "https://host/path"}`, the URL as it is configured, without a login and with a mask in
+place of a token or key in its query. An offset holds
 
 - `cursor`: the highest `http.offset.field` before this pass; `seen`: digests of the records that have it;
 - `page`, `records`, `last`: the page that is being read, how many of its records were, and the digest of the last of
   those. Where the page has another record there by then, it is read again as a whole;
 - `highest`, `highest_seen`: the `cursor` and `seen` after all pages are read.
 
-After the last page only the first two are left.
+After the last page only the first two are left. Of a page that is a URL, secrets of the configured one are masked.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any, Final
@@ -23,6 +25,7 @@ from urllib.parse import urlsplit
 import orjson
 
 from connect import ConnectError
+from connect.kit.queries import filled_in, secrets_of, without
 
 CURSOR: Final = "cursor"
 SEEN: Final = "seen"
@@ -50,29 +53,29 @@ class Position:
     highest_seen: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, offset: Mapping[str, Any] | None, initial: str | None) -> Position:
-        """The position in a stored offset; without one, the beginning."""
+    def of(cls, offset: Mapping[str, Any] | None, initial: str | None, url: str) -> Position:
+        """The position in a stored offset of a URL; without one, the beginning."""
         if not offset:
             return cls(initial, (), highest=initial)
-        cursor, seen = offset.get(CURSOR), tuple(offset.get(SEEN) or ())
+        cursor, seen, page = offset.get(CURSOR), tuple(offset.get(SEEN) or ()), offset.get(PAGE)
         return cls(
             cursor,
             seen,
-            offset.get(PAGE),
+            filled_in(page, secrets_of(url)) if isinstance(page, str) else page,
             int(offset.get(RECORDS) or 0),
             str(offset.get(LAST) or ""),
             offset.get(HIGHEST, cursor),
             tuple(offset.get(HIGHEST_SEEN) or seen),
         )
 
-    @property
-    def offset(self) -> dict[str, Any]:
-        """In its stored form."""
+    def offset(self, url: str) -> dict[str, Any]:
+        """In its stored form, for the URL that is read."""
         found: dict[str, Any] = {RECORDS: self.records}
         if self.cursor is not None:
             found |= {CURSOR: self.cursor, SEEN: list(self.seen)}
         if self.records or self.page is not None:
-            found |= {PAGE: self.page, LAST: self.last}
+            page = without(self.page, secrets_of(url)) if isinstance(self.page, str) else self.page
+            found |= {PAGE: page, LAST: self.last}
             if self.highest is not None:
                 found |= {HIGHEST: self.highest, HIGHEST_SEEN: list(self.highest_seen)}
         return found
@@ -106,10 +109,20 @@ class Position:
         return order > 0 or (order == 0 and digest not in self.seen)
 
 
-def partition(url: str) -> dict[str, str]:
-    """The source partition of a URL."""
+def partitions(urls: Sequence[str]) -> dict[str, dict[str, str]]:
+    """The source partitions of all URLs of a connector. Where two differ by secrets alone, they end with a digest."""
+    shown = {url: without(_without_login(url), secrets_of(url)) for url in urls}
+    alike = Counter(shown.values())
+    return {url: {"url": each if alike[each] == 1 else f"{each}#{_of_text(url)}"} for url, each in shown.items()}
+
+
+def _without_login(url: str) -> str:
     parts = urlsplit(url)
-    return {"url": parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()}
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+
+
+def _of_text(text: str) -> str:
+    return blake2b(text.encode(), digest_size=6).hexdigest()
 
 
 def digest(record: Any) -> str:

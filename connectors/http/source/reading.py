@@ -16,7 +16,7 @@ from connect.data import Deferred
 from connect.kit import Answer, Request, RestClient, RestError, json_of, value_at
 from connect.kit.pages import with_parameters
 from connectors.http.source.keys import JSON, LINES, PLACE, SourceOptions
-from connectors.http.source.positions import Position, digest, partition
+from connectors.http.source.positions import Position, digest
 
 log = logging.getLogger(__name__)
 
@@ -33,19 +33,27 @@ class Reading:
     Args:
         url: as it is configured.
         position: where to continue.
+        partition: its source partition.
 
     Attributes:
         due: on the monotonic clock, when the next request is sent.
         looked: the last call of `next`.
     """
 
-    def __init__(self, url: str, options: SourceOptions, client: RestClient, position: Position) -> None:
+    def __init__(
+        self,
+        url: str,
+        options: SourceOptions,
+        client: RestClient,
+        position: Position,
+        partition: Mapping[str, str],
+    ) -> None:
         self._url = url
         self._options = options
         self._client = client
         self._pages = options.pages
         self._position = position
-        self._partition = partition(url)
+        self._partition = partition
         self._resumed = position.page is not None
         self._began = 0.0
         self._told = False
@@ -153,11 +161,11 @@ class Reading:
 
         def offset(row: int) -> Mapping[str, Any]:
             if row == last:
-                return behind.on(following).offset
+                return behind.on(following).offset(self._url)
             reached = position
             for record in new[: row + 1] if field else ():
                 reached = reached.with_record(value_at(record, field), digest(record))
-            return reached.at(places[row] + 1, digest(new[row])).offset
+            return reached.at(places[row] + 1, digest(new[row])).offset(self._url)
 
         batch = SourceBatch(
             self._options.topic,

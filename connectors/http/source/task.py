@@ -12,7 +12,7 @@ from connect.kit import RateLimit, RetryBudget
 from connect.kit.failures import origin
 from connectors.http.connection import made_client
 from connectors.http.source.keys import SourceOptions
-from connectors.http.source.positions import Position, partition
+from connectors.http.source.positions import Position, partitions
 from connectors.http.source.reading import Reading
 
 _WAIT_S: Final = 0.9
@@ -28,7 +28,8 @@ class HttpSourceTask(SourceTask):
     def start(self, config: Mapping[str, str]) -> None:
         options = SourceOptions.parse(config)
         urls: list[str] = json.loads(options.work) if options.work else list(options.urls)
-        stored = self.context.offsets([partition(url) for url in urls])
+        named = partitions(options.urls)
+        stored = self.context.offsets([named[url] for url in urls])
         self._readings: list[Reading] = []
         limits: dict[str, RateLimit] = {}  # a server does not care which of its URLs is asked
         for url, offset in zip(urls, stored, strict=True):
@@ -45,7 +46,7 @@ class HttpSourceTask(SourceTask):
             )
             self.context.exit_stack.callback(client.close)
             initial = options.initial if options.offset_field else None
-            self._readings.append(Reading(url, options, client, Position.of(offset, initial)))
+            self._readings.append(Reading(url, options, client, Position.of(offset, initial, url), named[url]))
 
     def poll(self) -> SourceBatch | None:
         until = time.monotonic() + _WAIT_S

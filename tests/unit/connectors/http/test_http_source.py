@@ -13,7 +13,7 @@ import pytest
 from connect import ConfigError, ConnectError, RetriableError
 from connect.testing import SourceRun
 from connectors.http.source import HttpSourceConnector
-from connectors.http.source.positions import Position, compared, digest
+from connectors.http.source.positions import Position, compared, digest, partitions
 from tests.servers.rest_api import HANG, Answer, RestApi, rest_api
 
 Run = Callable[..., SourceRun]
@@ -235,6 +235,30 @@ def test_a_login_in_the_url_is_neither_sent_nor_stored(api: RestApi) -> None:
         assert "authorization" not in api.requests[0].headers
 
 
+@pytest.mark.parametrize("path", ["link", "next"])
+def test_a_token_in_the_url_is_sent_and_not_stored_and_may_change(api: RestApi, path: str) -> None:
+    """Also where the server writes it into the address of the next page."""
+    url = f"{api.url}/{path}?n=1&access_token="
+    with run(api, path, http_url=f"{url}s3cret") as source:
+        records = source.poll_until(25)
+    assert {record.source_partition["url"] for record in records} == {f"{url}[hidden]"}
+    assert "s3cret" not in str([record.source_offset for record in records])
+    done = records[14]
+    del api.requests[:]
+    with run(api, path, [(done.source_partition, done.source_offset)], http_url=f"{url}renewed") as again:
+        again.poll_until(10)
+        assert values(again)[:10] == api.items[15:]
+    assert {seen.query["access_token"] for seen in api.requests} == {"renewed"}
+
+
+def test_urls_that_differ_by_their_secrets_have_positions_of_their_own() -> None:
+    one, two, three = "https://h/a?api_key=1&x=", "https://h/a?api_key=2&x=", "https://h/a"
+    found = partitions([one, two, three])
+    assert found[three] == {"url": three}
+    assert found[one] != found[two] != found[three]
+    assert all(each["url"].startswith("https://h/a?api_key=[hidden]&x=#") for each in (found[one], found[two]))
+
+
 def test_stopping_does_not_wait_for_a_server_that_hangs(api: RestApi) -> None:
     api.script = [HANG]
     with run(api, "all") as source:
@@ -273,10 +297,11 @@ def test_what_has_an_order() -> None:
 
 
 def test_a_position_is_what_its_offset_says() -> None:
-    position = Position.of(None, "5").with_record(7, digest({"a": 1})).at(3, "abc")
-    assert Position.of(position.offset, None) == position
+    url = "https://h/a?token=x"
+    position = Position.of(None, "5", url).with_record(7, digest({"a": 1})).at(3, "abc")
+    assert Position.of(position.offset(url), None, url) == position
     ended = position.on(None)
-    assert Position.of(ended.offset, None) == ended
+    assert Position.of(ended.offset(url), None, url) == ended
     assert ended.cursor == 7
 
 
