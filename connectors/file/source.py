@@ -98,6 +98,9 @@ class FileStreamSourceTask(SourceTask):
 
     settings = FileSourceOptions.definition()
 
+    #: How long a deleted file stays open, and takes space on its disk: who writes it may not have noticed.
+    deleted_seconds: ClassVar[float] = 60.0
+
     def start(self, config: Mapping[str, str]) -> None:
         options = FileSourceOptions.parse(config)
         self._topic = options.topic
@@ -137,10 +140,20 @@ class FileStreamSourceTask(SourceTask):
                 continue
             if isinstance(followed, Pipe) and len(self._turns) == 1:
                 followed.wait(0.25)
-            if read := followed.read():
+            if read := followed.read() or self._finished(file, followed):
                 self._turns = [*self._turns[turn + 1 :], *self._turns[: turn + 1]]
                 return self._batch(file, read)
         return None
+
+    def _finished(self, file: str | None, followed: Tail | Pipe) -> Read | None:
+        """Close a file that was deleted a while ago. Returns its last line, if that has no end."""
+        if isinstance(followed, Pipe) or (since := followed.deleted_for()) is None or since < self.deleted_seconds:
+            return None
+        log.info('"%s" was deleted: waiting for another file of this name.', file)
+        del self._open[file]
+        self._missing.add(file)
+        self._stored[file] = None
+        return followed.finish()
 
     def _begin(self, file: str | None) -> Tail | Pipe | None:
         if file is None:

@@ -6,6 +6,7 @@ import logging
 import os
 import select
 import stat
+import time
 import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -79,6 +80,7 @@ class Tail:
         self._longest = longest
         self._descriptor = -1
         self._at_end = False
+        self._deleted: float | None = None  # since when, on the monotonic clock
         self._resume(descriptor, _checked(path, stored))
 
     def read(self) -> Read | None:
@@ -93,6 +95,7 @@ class Tail:
             while data := os.pread(self._descriptor, CHUNK, self._position):
                 self._position += len(data)
                 self._at_end = False
+                self._deleted = None
                 if len(self._head) < HEAD:
                     self._head += data[: HEAD - len(self._head)]
                 if lines := self._splitter.feed(data):
@@ -101,6 +104,22 @@ class Tail:
             return self._replaced()
         except OSError as error:
             raise unreadable(self._path, error) from error
+
+    def deleted_for(self) -> float | None:
+        """For how many seconds the file, all read, has had no name any more; None where it has one."""
+        if not self._at_end or os.fstat(self._descriptor).st_nlink:
+            self._deleted = None
+            return None
+        now = time.monotonic()
+        if self._deleted is None:
+            self._deleted = now
+        return now - self._deleted
+
+    def finish(self) -> Read | None:
+        """Close the file, as nothing more is to come. Returns its last line, if that has no end."""
+        rest = self._splitter.rest()
+        self.close()
+        return self._made(rest) if rest else None
 
     def close(self) -> None:
         """Close the file."""
@@ -156,6 +175,7 @@ class Tail:
         self._head = os.pread(descriptor, min(position, HEAD), 0)
         self._splitter = Splitter(self._encoding, self._path, self._longest, position, self._head)
         self._at_end = False
+        self._deleted = None
 
     def _resume(self, descriptor: int, stored: Offset) -> None:
         position, inode, head = stored.get("position") or 0, stored.get("inode"), stored.get("head")

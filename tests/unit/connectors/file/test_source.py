@@ -265,6 +265,34 @@ class TestARotatedFile:
         assert read == [str(i) for i in range(written)]
 
 
+class TestADeletedFile:
+    def test_is_closed_once_it_is_read_and_another_is_awaited(self, file: Path, source: Start) -> None:
+        file.write_text("one\n" * 500)  # more than what identifies a file
+        task = source(file)
+        assert len(lines(task)) == 500
+        with file.open("ab") as writer:
+            file.unlink()
+            assert lines(task) == []
+            writer.write(b"its writer has not noticed\nand ends")
+        assert lines(task) == ["its writer has not noticed"]
+        assert task._open
+        task.deleted_seconds = 0.0  # type: ignore[misc]
+        assert lines(task) == ["and ends"]
+        assert task._open == {}
+        assert lines(task) == []
+        file.write_text("one\n" * 500 + "new\n")
+        assert lines(task) == ["one"] * 500 + ["new"]
+
+    def test_that_another_one_follows_at_once_is_read_to_its_end(self, file: Path, source: Start) -> None:
+        file.write_text("one\ntwo")
+        task = source(file)
+        assert lines(task) == ["one"]
+        file.unlink()
+        assert lines(task) == []
+        file.write_text("new\n")
+        assert lines(task) == ["two", "new"]
+
+
 class TestWhatCannotBeRead:
     def test_a_directory(self, tmp_path: Path, source: Start) -> None:
         with pytest.raises(ConnectError, match=r"is a directory. For the files in it write .*/\* as file"):
