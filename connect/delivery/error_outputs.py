@@ -213,6 +213,12 @@ class ErrorOutputs(NoErrorOutputs):
 
         maker = TopicMaker(self._task.client("admin"), plan, wait, "errors.retry.topics.*")
         found = maker.partitions()
+        for name in retry.former(found) if self._task.task == 0 else ():
+            log.warning(
+                'errors.retry.topics does not name the wait of the topic "%s", so nobody reads it. Name that wait '
+                "again until what is parked there was tried, then delete the topic.",
+                name,
+            )
         if isinstance(subscription, re.Pattern):
             sources = [name for name in found if subscription.fullmatch(name) and name not in retry.topics]
         else:

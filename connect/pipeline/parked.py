@@ -9,7 +9,7 @@ The idea: https://www.uber.com/blog/reliable-reprocessing/
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from connect.data.column import Plain
 from connect.errors import ConnectError
 from connect.pipeline.dead_letters import EncodedRecord, Original
 from connect.pipeline.error_headers import ErrorContext, ParkedHeaders, default_retry_prefix, retry_topic
-from connect.settings.error_keys import RETRY_TOPICS, RETRY_TOPICS_KEY, duration_ms
+from connect.settings.error_keys import RETRY_TOPICS, RETRY_TOPICS_KEY, duration_ms, is_duration
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +64,12 @@ class RetrySettings:
     def topics(self) -> tuple[str, ...]:
         """The names of the retry topics."""
         return tuple(tier.topic for tier in self.tiers)
+
+    def former(self, topics: Iterable[str]) -> list[str]:
+        """Those of these topics that are named as a tier's of this connector, and no tier's: nobody reads them."""
+        start = retry_topic(self.tiers[0].topic.rpartition("-")[0], "")
+        others = (name for name in topics if name.startswith(start) and name not in self.topics)
+        return sorted(name for name in others if is_duration(name.removeprefix(start)))
 
     def after(self, failed: int) -> Tier | None:
         """The tier for a record that has failed this often; None when it is given up."""

@@ -34,6 +34,11 @@ def duration_ms(text: str) -> int:
     return int(found[1]) * _UNITS_MS[found[2]]
 
 
+def is_duration(text: str) -> bool:
+    """Whether `duration_ms` accepts it."""
+    return _DURATION.fullmatch(text.strip()) is not None
+
+
 def _tiers(name: str, value: list[str]) -> None:
     lengths = [duration_ms(item) for item in value]
     if lengths != sorted(set(lengths)):

@@ -57,3 +57,25 @@ def test_a_failed_record_is_durable_at_once_where_the_target_keeps_offsets(
     one = SinkBatch("t", Values.raw([b"x"]), offsets=[7])
     policy.reject(Failure(Stage.TASK_PUT, "Op", DataError("bad"), one[0], one, "Op"))
     assert bool(outputs.producer.pending) is not durable
+
+
+def test_a_wait_that_was_removed_is_warned_of(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    names = ["t", "r-5s", "r-1m", "r-10m", "r-10m-5s", "r-orders", "q-10m"]
+
+    class Maker:
+        def __init__(self, *_: object) -> None: ...
+
+        def __call__(self, topic: str) -> None: ...
+
+        def partitions(self) -> dict[str, int]:
+            return dict.fromkeys(names, 1)
+
+    monkeypatch.setattr("connect.delivery.error_outputs.TopicMaker", Maker)
+    retry = RetrySettings((Tier("r-5s", 5000), Tier("r-1m", 60_000)), None, -1, keep_order=False)
+    for number in (0, 1):
+        task = TaskConfigs("sink", number, {}, {})
+        Outputs(task, ErrorPolicy(), Plugins.discover([]), lambda: None, retry).make_topics(["t"], lambda _: None)
+    (said,) = [each.getMessage() for each in caplog.records if each.levelname == "WARNING"]
+    assert 'the topic "r-10m", so nobody reads it' in said
