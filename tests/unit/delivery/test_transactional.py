@@ -299,6 +299,17 @@ def test_more_than_is_kept_fails_the_task(at: Setting) -> None:
         at.it.serve()
 
 
+def test_keys_count_as_what_is_kept(at: Setting) -> None:
+    at.boundary = IntervalBoundary(10, at.clock.now)
+    at.broker.window = 100
+    for value in range(3):
+        at.send_records([SourceRecord("t", value, None, b"k" * 40, None)])
+    at.broker.trouble = [AbortableError("no")]
+    at.clock.now += 10
+    with pytest.raises(AbortableError):
+        at.it.serve()
+
+
 def test_who_is_fenced_writes_nothing_more(at: Setting) -> None:
     at.broker.trouble = [FencedError("taken over")]
     with pytest.raises(FencedError):
