@@ -368,8 +368,9 @@ class SourceBatch(Batch[SourceRecord]):
                 partitions=[r.partition for r in rows],
                 timestamps=[r.timestamp for r in rows],
                 headers=[r.headers for r in rows],
-                source_partitions=Plain([r.source_partition for r in rows]),
-                source_offsets=[r.source_offset for r in rows],
+                # None is no part of the source, as in Kafka Connect.
+                source_partitions=Plain([r.source_partition or {} for r in rows]),
+                source_offsets=[r.source_offset or {} for r in rows],
             )
         except AttributeError as error:
             _refuse_others(rows, SourceRecord, "A source returns a list of SourceRecord", error)

@@ -71,7 +71,7 @@ def no_offsets(methods: Mapping[str, Callable[..., Any]] | None = None) -> Any:
 
 def _partition(key: Any) -> dict[str, Any]:
     _, partition = json.loads(_bytes(key))
-    return dict(partition)
+    return dict(partition or {})  # null, of a source without offsets
 
 
 def _offset(value: Any) -> dict[str, Any] | None:

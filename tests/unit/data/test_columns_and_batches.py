@@ -19,6 +19,7 @@ from connect.data import (
 from connect.data import schema as schemas
 from connect.data.column import Column, concat
 from connect.data.grouping import concat_values
+from connect.delivery.source_offsets import positions
 
 COLUMNS: list[Column[str]] = [
     Plain(["a", "b", "a", "c"]),
@@ -203,3 +204,9 @@ def test_a_column_of_another_length_is_refused() -> None:
 def test_what_is_no_list_of_records_is_said(polled: Any, said: str) -> None:
     with pytest.raises(TypeError, match=said):
         SourceBatch.of(polled)
+
+
+def test_records_of_no_part_of_the_source_have_none_and_no_offset() -> None:
+    nothing: Any = None
+    batch = SourceBatch.of([SourceRecord("t", 1, source_partition=nothing, source_offset=nothing)])
+    assert positions(batch) == {"{}": ({}, {})}
