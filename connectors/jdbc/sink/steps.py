@@ -2,18 +2,23 @@
 
 Deletions are first: of a key that a batch deletes, only what follows that is written. Of several rows of a key the
 newest counts, where rows are upserted or updated. Rows are sorted by key, so that no two tasks deadlock.
+
+A database may take two keys for one, `a` and `A` for example, by the collation of their column. What such keys bring is
+written in the order of the records: each in a part of the batch with steps of its own.
 """
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from sqlalchemy import String
 
 from connectors.jdbc.sink.cells import python_values
 from connectors.jdbc.sink.statements import Layout
@@ -46,23 +51,30 @@ class Step(NamedTuple):
     rows: pa.RecordBatch | None
 
 
-def steps(laid: Sequence[Laid], *, keyed: bool, emptied: bool = False) -> list[Step]:
+def steps(laid: Sequence[Laid], *, keyed: bool, emptied: bool = False, collated: bool = False) -> list[Step]:
     """The steps, in order.
 
     Args:
         laid: all records of one table.
         keyed: whether only the newest row of a key is written.
         emptied: whether the table is emptied first.
+        collated: whether columns of the database have collations that take different texts for one.
     """
     found = [Step(TRUNCATE, None, None)] if emptied else []
+    if not collated or not (keyed or any(each.deletion for each in laid)):
+        return found + _steps(laid, keyed)
+    return reduce(lambda before, part: before + _steps(part, keyed), apart(laid), found)
+
+
+def _steps(laid: Sequence[Laid], keyed: bool) -> list[Step]:
     if len(laid) == 1:
         (one,) = laid
         if one.deletion or keyed:
-            return [*found, Step(DELETE if one.deletion else WRITE, one.layout, newest(one.rows, one.layout.keys))]
-        return [*found, Step(WRITE, one.layout, one.rows)]
+            return [Step(DELETE if one.deletion else WRITE, one.layout, newest(one.rows, one.layout.keys))]
+        return [Step(WRITE, one.layout, one.rows)]
     if not any(each.layout.keys for each in laid):
-        return [*found, *(Step(WRITE, each.layout, each.rows) for each in laid)]
-    return found + _mixed(laid, keyed)
+        return [Step(WRITE, each.layout, each.rows) for each in laid]
+    return _mixed(laid, keyed)
 
 
 def newest(rows: pa.RecordBatch, keys: int) -> pa.RecordBatch:
@@ -84,6 +96,62 @@ def newest(rows: pa.RecordBatch, keys: int) -> pa.RecordBatch:
 def _beside(column: pa.Array) -> tuple[pa.Array, pa.Array]:
     """The values but for the last, and what comes behind each."""
     return column.slice(0, len(column) - 1), column.slice(1)
+
+
+# Keys that a collation may take for one.
+
+
+def apart(laid: Sequence[Laid]) -> list[Sequence[Laid]]:
+    """The records in parts, in order: of keys that may be one to the database, each part has one at most."""
+    if not any(map(_collated, laid)):
+        return [laid]
+    if len(laid) == 1 and laid[0].layout.keys == 1 and _differ(laid[0].rows.column(0)):
+        return [laid]
+    parts: list[list[_Entry]] = [[]]
+    seen: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+    for entry in _entries(laid):
+        folded = tuple(map(_folded, entry.key))
+        if seen.setdefault(folded, entry.key) != entry.key:
+            parts.append([])
+            seen = {folded: entry.key}
+        parts[-1].append(entry)
+    return [laid] if len(parts) == 1 else [_part(laid, part) for part in parts]
+
+
+def _collated(each: Laid) -> bool:
+    """Whether a text of the key is compared by a collation; those that compare bytes say so."""
+    types = [column.type for column in each.layout.columns[: each.layout.keys]]
+    return any(
+        isinstance(of, String) and not str(getattr(of, "collation", None) or "").endswith(("_bin", "_cs"))
+        for of in types
+    )
+
+
+def _differ(column: pa.Array) -> bool:
+    """Whether these keys differ by more than a collation may leave out. False: look at each."""
+    if not pa.types.is_string(column.type):
+        return True
+    lower = pc.ascii_lower(pc.ascii_rtrim_whitespace(column))
+    return bool(pc.all(pc.string_is_ascii(column)).as_py()) and pc.count_distinct(lower) == pc.count_distinct(column)
+
+
+def _folded(part: Any) -> Any:
+    """A part of a key without what collations leave out: case, accents, blanks at the end."""
+    if not isinstance(part, str):
+        return part
+    if part.isascii():
+        return part.lower().rstrip()
+    decomposed = unicodedata.normalize("NFKD", part.casefold())
+    return "".join(sign for sign in decomposed if not unicodedata.combining(sign)).rstrip()
+
+
+def _part(laid: Sequence[Laid], entries: Sequence[_Entry]) -> list[Laid]:
+    found = []
+    for unit, at in sorted(_by_unit(entries)):
+        each = laid[unit]
+        positions = [each.positions[row] for row in at]
+        found.append(replace(each, rows=each.rows.take(pa.array(at, pa.int64())), positions=positions))
+    return found
 
 
 class _Entry(NamedTuple):

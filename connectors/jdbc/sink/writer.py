@@ -210,7 +210,8 @@ class Writer:
         plans = self._plans(target, records.units)
         laid = [self._laid(target, unit, plan) for unit, plan in zip(records.units, plans, strict=True) if plan]
         keyed = self._options.mode in (UPSERT, UPDATE)
-        done = steps(laid, keyed=keyed, emptied=records.emptied is not None)
+        collated = self._database.kind != "postgresql"
+        done = steps(laid, keyed=keyed, emptied=records.emptied is not None, collated=collated)
         return _Prepared(target, batch, done)
 
     def _plans(self, target: Target, units: Sequence[Unit]) -> list[_Plan | None]:
