@@ -80,7 +80,7 @@ class Ledger:
             except DBAPIError as error:
                 # Another task may have put down the same row.
                 if attempt + 1 == _TRIES or not (passes(error) or isinstance(error, IntegrityError)):
-                    raise ConnectError(f'Table "{self._name}" of {self._database}: {reason(error)}') from error
+                    raise self._failed(error) from error
                 time.sleep(_PAUSE_S)
             else:
                 self._known.update({partition: offset for partition, (offset, _) in found.items()})
@@ -132,14 +132,22 @@ class Ledger:
         self._certain.update(offsets)
 
     def alter(self, offsets: Mapping[TopicPartition, int | None]) -> None:
-        """Set a user's offsets while no task runs. None deletes a partition."""
-        self._create()
-        with self._database.transaction() as connection:
-            begin(self._database, connection)
-            for partition, offset in sorted(offsets.items()):
-                connection.execute(self._table.delete().where(*self._is(partition)))
-                if offset is not None:
-                    connection.execute(self._table.insert().values(**self._row(partition), next_offset=offset))
+        """Set a user's offsets while no task runs. None deletes a partition.
+
+        Raises:
+            RetriableError: the database cannot be reached.
+            ConnectError: the table cannot be written.
+        """
+        try:
+            self._create()
+            with self._database.transaction() as connection:
+                begin(self._database, connection)
+                for partition, offset in sorted(offsets.items()):
+                    connection.execute(self._table.delete().where(*self._is(partition)))
+                    if offset is not None:
+                        connection.execute(self._table.insert().values(**self._row(partition), next_offset=offset))
+        except DBAPIError as error:
+            raise self._failed(error) from error
 
     # Statements.
 
@@ -183,6 +191,9 @@ class Ledger:
 
     def _row(self, partition: TopicPartition) -> dict[str, Any]:
         return {"connector": self._connector, "topic": partition.topic, "partition_number": partition.partition}
+
+    def _failed(self, error: DBAPIError) -> ConnectError:
+        return ConnectError(f'Table "{self._name}" of {self._database}: {reason(error)}')
 
     def _fenced(self, partition: TopicPartition) -> FencedError:
         return FencedError(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from connect import TopicPartition
+from connect import ConnectError, TopicPartition
 from connectors.jdbc.database import Database, TableName
 from connectors.jdbc.sink.keys import JdbcSinkOptions
 from connectors.jdbc.sink.ledger import Ledger, begin
@@ -42,3 +42,11 @@ def test_after_a_commit_without_an_answer_each_partition_is_read_again(database:
     # Its batch may be put in parts, a partition at a time.
     assert [known(database, ledger, partition) for partition in (ONE, OTHER)] == [10, 20]
     assert [known(database, ledger, partition) for partition in (ONE, OTHER)] == [11, 21]
+
+
+def test_a_table_that_cannot_be_written_is_named_and_no_statement_is_shown(database: Database) -> None:
+    with database.transaction() as connection:
+        connection.exec_driver_sql("CREATE TABLE offsets (other integer)")
+    with pytest.raises(ConnectError, match='Table "offsets" of SQLite') as caught:
+        Ledger(database, TableName("offsets"), "sink").alter({ONE: 5})
+    assert "DELETE FROM" not in str(caught.value)
