@@ -46,6 +46,12 @@ _NUMBERS: Final = {
     "datetime": pa.timestamp("us"),
 }
 _DAY_US: Final = 86_400_000_000
+#: What Debezium writes for infinity and minus infinity of PostgreSQL, by kind and unit.
+_INFINITY: Final = {
+    ("date", "d"): (2**31 - 1, -(2**31)),
+    ("datetime", "ms"): (9223372036825200, -9223372036832400),
+    ("datetime", "us"): (9223372036825200000, -9223372036832400000),
+}
 
 
 def cells(
@@ -81,10 +87,12 @@ class Zones:
         database: of columns without a zone, `db.timezone`.
         dates: whether a Date is an instant, too, that is read in that zone (`date.timezone=DB_TIMEZONE`, what Java
             does).
+        infinity: whether the database has infinite dates and times, as PostgreSQL has.
     """
 
-    def __init__(self, database: ZoneInfo, *, dates: bool) -> None:
+    def __init__(self, database: ZoneInfo, *, dates: bool, infinity: bool = False) -> None:
         self.database = database
+        self.infinity = infinity
         self._name = None if str(database) in ("UTC", "Etc/UTC", "Z", "GMT") else str(database)
         self._dates = dates
 
@@ -139,7 +147,8 @@ def _plain(meaning: Meaning, column: FieldColumn, takes: sqlalchemy.types.TypeEn
     if kind == "duration":
         return _durations(column, takes)
     if meaning.unit:
-        return _counted(meaning, column, takes)
+        counted = _counted(meaning, column, takes)
+        return _infinite(meaning, column.array, counted) if zones.infinity else counted
     if column.is_arrow or kind not in ("timestamp", "time"):
         try:
             return column.array
@@ -186,6 +195,20 @@ def _counted(meaning: Meaning, column: FieldColumn, takes: sqlalchemy.types.Type
     if meaning.unit == "ns":
         return pc.floor_temporal(counted, unit="microsecond").cast(pa.timestamp("us", zone))
     return counted
+
+
+def _infinite(meaning: Meaning, counts: pa.Array, counted: pa.Array) -> pa.Array:
+    """The same as texts, where some are what Debezium writes for infinity."""
+    ends = _INFINITY.get((meaning.kind, meaning.unit))
+    if ends is None:
+        return counted
+    kinds = [pc.equal(counts, end) for end in ends]
+    if not any(pc.any(kind).as_py() for kind in kinds):
+        return counted
+    texts = pc.if_else(pc.or_(*kinds), None, counted).cast(pa.string())
+    for kind, text in zip(kinds, ("infinity", "-infinity"), strict=True):
+        texts = pc.if_else(kind, text, texts)
+    return texts
 
 
 def _times(micros: pa.Array, takes: sqlalchemy.types.TypeEngine[Any]) -> pa.Array:

@@ -77,7 +77,8 @@ class Writer:
         self._database = database
         self._ledger = ledger
         self._routing = Routing(options)
-        self._zones = Zones(options.zone, dates=options.dates_in_zone)
+        infinity = database.kind == "postgresql"
+        self._zones = Zones(options.zone, dates=options.dates_in_zone, infinity=infinity)
         self._targets: dict[TableName, Target] = {}
         self._readers: dict[TableName, Reader] = {}
         self._statements: Statements = _statements(database.kind, options)

@@ -293,9 +293,38 @@ def test_a_date_beyond_9999_that_a_database_does_not_take_costs_no_other_row(
     target: Target, kind: str, of: Type
 ) -> None:
     schema = Schema.struct({"id": Schema(Type.INT32), "at": Schema(of, name=f"io.debezium.time.{kind}", version=1)})
-    far = 2**31 - 1 if kind == "Date" else 9223372036825200000  # what Debezium writes for infinity
+    far = 2**31 - 2 if kind == "Date" else 9223372036825199999
     with run(target, debezium_records="true", **TOLERANT) as sink:
         sink.put(*(SinkRecord("types", {"id": n, "at": far if n == 2 else 1}, schema) for n in (1, 2, 3)))
         sink.commit()
         assert [record.value["id"] for record, _ in sink.errant] == [2]
     assert sorted(target.execute("SELECT id FROM types")) == [(1,), (3,)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "of", "ends"),
+    [
+        ("Date", Type.INT32, (2**31 - 1, -(2**31))),
+        ("Timestamp", Type.INT64, (9223372036825200, -9223372036832400)),
+        ("MicroTimestamp", Type.INT64, (9223372036825200000, -9223372036832400000)),
+    ],
+)
+def test_infinity_of_a_date_or_time_is_infinity_in_postgresql(
+    postgres_database: PostgresDatabase, kind: str, of: Type, ends: tuple[int, int]
+) -> None:
+    """By what Debezium, and our capture, write for it."""
+    target = Postgres(postgres_database)
+    times = Schema(of, name=f"io.debezium.time.{kind}", version=1, optional=True)
+    schema = Schema.struct({"id": Schema(Type.INT32), "at": times, "many": Schema.array(times, optional=True)})
+    with run(target, debezium_records="true", insert_mode="upsert", pk_mode="record_value", pk_fields="id") as sink:
+        sink.put(
+            *(
+                SinkRecord("types", {"id": n, "at": at, "many": [at, 0]}, schema)
+                for n, at in enumerate((*ends, 86_400_000 if of is Type.INT64 else 1, None))
+            )
+        )
+        sink.commit()
+    rows = target.execute("SELECT at::text, many[1]::text FROM types ORDER BY id")
+    assert rows[:2] == [("infinity", "infinity"), ("-infinity", "-infinity")]
+    assert rows[2][0].startswith("1970-01-0")
+    assert rows[3] == (None, None)
