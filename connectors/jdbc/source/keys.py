@@ -246,7 +246,8 @@ class JdbcSourceOptions(
         default="",
         importance="LOW",
         group=_READING,
-        doc="Text put at the end of each statement that reads: a LIMIT, or FOR UPDATE.",
+        doc="Text put at the end of each statement that reads: a LIMIT, or FOR UPDATE. With mode=snapshot a LIMIT is "
+        "the number of rows that are read at all.",
     )
     poll_interval = settings.Int(
         "poll.interval.ms",
