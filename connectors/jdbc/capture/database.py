@@ -201,6 +201,17 @@ class CapturedDatabase:
             )
         return Slot(parse_lsn(confirmed or "0/0"), active, status == "lost")
 
+    def open_transactions(self) -> list[str]:
+        """The transactions that have written and are not over, the oldest first: a new slot waits for their end."""
+        return [
+            str(what)
+            for (what,) in self.query(
+                "SELECT what FROM (SELECT 'the prepared transaction ' || quote_literal(gid) AS what, prepared AS since "
+                "FROM pg_catalog.pg_prepared_xacts UNION ALL SELECT 'that of process ' || pid, xact_start "
+                "FROM pg_catalog.pg_stat_activity WHERE backend_xid IS NOT NULL) AS found ORDER BY since"
+            )
+        ]
+
     def drop_slot(self, name: str) -> None:
         """Remove a slot that nobody uses."""
         self.query("SELECT pg_drop_replication_slot(%s)", [name])

@@ -11,7 +11,7 @@ import logging
 import select
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from struct import Struct
 from typing import Final, NamedTuple
 
@@ -29,6 +29,8 @@ _XLOG: Final = Struct("!xQQQ").unpack_from
 _KEEPALIVE: Final = Struct("!xQQB").unpack_from
 _STATUS: Final = Struct("!cQQQQB").pack
 _DATA: Final = ord("w")
+#: Between looks at a server that waits.
+_PATIENCE_S: Final = 1.0
 
 #: How a session gives values in the text form that `connectors.jdbc.capture.text` reads.
 _SESSION: Final = (
@@ -125,10 +127,26 @@ class ReplicationConnection:
             self._connection.finish()
             raise ConnectionLost(f"PostgreSQL cannot be reached for replication: {said}")
 
-    def create_slot(self, name: str, *, failover: bool) -> CreatedSlot:
-        """Create a slot for pgoutput. Its snapshot can be used until the next use of this connection."""
+    def create_slot(self, name: str, *, failover: bool, waiting: Callable[[], None]) -> CreatedSlot:
+        """Create a slot for pgoutput. Its snapshot can be used until the next use of this connection.
+
+        Args:
+            name: of the slot.
+            failover: whether standbys have it, too.
+            waiting: called every second while the server waits for the end of transactions; what it raises ends that.
+        """
         options = "(SNAPSHOT 'export', FAILOVER true)" if failover else "EXPORT_SNAPSHOT"
-        answer = self._run(f'CREATE_REPLICATION_SLOT "{name}" LOGICAL pgoutput {options}')
+        command = f'CREATE_REPLICATION_SLOT "{name}" LOGICAL pgoutput {options}'
+        self._connection.send_query(command.encode())
+        try:
+            while self._connection.is_busy():
+                if not select.select([self._connection.socket], [], [], _PATIENCE_S)[0]:
+                    waiting()
+                self._connection.consume_input()
+        except BaseException:
+            self._connection.get_cancel().cancel()
+            raise
+        answer = self._checked(self._connection.get_result())
         return CreatedSlot(parse_lsn(_text(answer.get_value(0, 1))), _text(answer.get_value(0, 2)))
 
     def start(self, slot: str, lsn: int, publication: str) -> None:
@@ -211,7 +229,13 @@ class ReplicationConnection:
         return self._closed
 
     def _run(self, command: str, expected: pq.ExecStatus = pq.ExecStatus.TUPLES_OK) -> pq.abc.PGresult:
-        answer = self._connection.exec_(command.encode())
+        return self._checked(self._connection.exec_(command.encode()), expected)
+
+    def _checked(
+        self, answer: pq.abc.PGresult | None, expected: pq.ExecStatus = pq.ExecStatus.TUPLES_OK
+    ) -> pq.abc.PGresult:
+        if answer is None:
+            raise ConnectionLost("PostgreSQL does not replicate now: it gave no answer")
         if answer.status != expected:
             state = answer.error_field(pq.DiagnosticField.SQLSTATE) or b""
             said = _line(answer.error_message)

@@ -10,14 +10,14 @@ from typing import ClassVar, Final
 
 import psycopg
 
-from connect import ConnectError, RetriableError, SourceBatch, SourceTask
+from connect import ConnectError, RetriableError, SourceBatch, SourceTask, Waiter
 from connectors.jdbc.capture import position
 from connectors.jdbc.capture.chunks import TableChunks
 from connectors.jdbc.capture.database import CapturedDatabase
 from connectors.jdbc.capture.keys import CaptureOptions
 from connectors.jdbc.capture.origin import Origin
 from connectors.jdbc.capture.position import Resume, Visible
-from connectors.jdbc.capture.replication import ReplicationConnection, lsn_text, parameters
+from connectors.jdbc.capture.replication import CreatedSlot, ReplicationConnection, lsn_text, parameters
 from connectors.jdbc.capture.snapshot import Snapshot
 from connectors.jdbc.capture.stream import Changes, offset
 from connectors.jdbc.capture.tables import Tables
@@ -68,6 +68,7 @@ class PostgresCdcSourceTask(SourceTask):
         self._returned = 0  # the position before which everything was returned, or is none of ours
         self._confirmed = 0  # the same, and stored
         self._measure_due = 0.0
+        self._waiter = Waiter()
         self._polled: float | None = None  # when the last poll ended; None during one
         self._stopped = threading.Event()
         threading.Thread(target=self._keep_alive, name="capture-keep-alive", daemon=True).start()
@@ -165,7 +166,7 @@ class PostgresCdcSourceTask(SourceTask):
         try:
             created = None
             if slot is None:
-                created = stream.create_slot(chosen.slot, failover=chosen.slot_failover)
+                created = self._make_slot(stream, database)
                 self._own_slot = True
                 log.info('Made the replication slot "%s" at %s.', chosen.slot, lsn_text(created.consistent_point))
             if mode == "no_data":
@@ -180,6 +181,26 @@ class PostgresCdcSourceTask(SourceTask):
                 )
         finally:
             stream.close()
+
+    def _make_slot(self, stream: ReplicationConnection, database: CapturedDatabase) -> CreatedSlot:
+        chosen = self._chosen
+        try:
+            return stream.create_slot(
+                chosen.slot, failover=chosen.slot_failover, waiting=lambda: self._wait_for_slot(database)
+            )
+        finally:
+            self._waiter.goes_on()
+
+    def _wait_for_slot(self, database: CapturedDatabase) -> None:
+        """The server makes a slot when all transactions that have written are over. Says which are not."""
+        if self.context.stopping():
+            raise RetriableError("The task ends while its replication slot is being made.")
+        found = database.open_transactions()
+        which = ", ".join(found[:3]) + (f" and {len(found) - 3} more" if len(found) > 3 else "")
+        self._waiter.waits(
+            f'The replication slot "{self._chosen.slot}" can be made when open transactions are over: {which}.',
+            what="open transactions of PostgreSQL",
+        )
 
     def _begin_snapshot(
         self, database: CapturedDatabase, exported: tuple[int, str] | None, confirmed: int | None = None

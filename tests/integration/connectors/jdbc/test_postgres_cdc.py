@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 from connect import ConnectError, RetriableError
+from connect.telemetry.outages import outages
 from connect.testing import SourceRun
 from connectors.jdbc.capture import PostgresCdcSourceConnector, PostgresCdcSourceTask
 from connectors.jdbc.capture.replication import ConnectionLost, ReplicationConnection, parameters
@@ -317,3 +319,24 @@ def test_validation_says_what_is_wrong(captured: CapturedPostgres) -> None:
     for key in ("database.hostname", "database.port", "database.dbname"):
         url.pop(key)
     assert not any(each.errors for each in PostgresCdcSourceConnector().validate(url))
+
+
+def test_transactions_that_keep_a_slot_from_being_made_are_named() -> None:
+    """A prepared one stays when its session is gone, and after a restart of the server."""
+    server = PostgresServer(max_prepared_transactions="2")
+    try:
+        captured = CapturedPostgres(server.database("shop"))
+        captured.execute("CREATE TABLE line (id int PRIMARY KEY, word text)")
+        captured.execute("BEGIN; INSERT INTO line VALUES (1, 'prepared'); PREPARE TRANSACTION 'left'")
+        run = captured.run().start()
+        with ThreadPoolExecutor(1) as threads:
+            read = threads.submit(captured.until, run, lambda: len(run.records) == 1)
+            try:
+                until(lambda: (wait := outages.longest()) is not None and "transaction 'left'" in wait.why)
+            finally:
+                captured.execute("COMMIT PREPARED 'left'")
+            read.result(PATIENCE)
+        until(lambda: outages.longest() is None)
+        run.stop()
+    finally:
+        server.close()
