@@ -106,7 +106,7 @@ def create_app(
     for router in (*routers, openapi.router, *([pages] if "connectors" in parts else [])):
         app.include_router(router)
     for name in options.extensions:
-        _extension(name)(app, raw)
+        extension(name)(app, raw)
     routes = [route for router in routers for route in router.routes if isinstance(route, APIRoute)]
     rooms = Rooms.of(parts)
     guarded: ASGIApp = BoundedBodies(ConnectRules(metrics.NotedRoute(app), routes), rooms, requests_of_workers)
@@ -190,18 +190,23 @@ def _at_the_edge(app: ASGIApp, options: RestOptions, security: RestSecurityOptio
     return ResponseHeaders(app, rules) if rules else app
 
 
-def _extension(name: str) -> Extension:
-    """A callable by its name, "module:callable" or "module.callable". Operator code: it runs in the worker."""
+def extension(name: str) -> Extension:
+    """A callable by its name, "module:callable" or "module.callable". Operator code: it runs in the worker.
+
+    Raises:
+        ConfigError: it cannot be loaded.
+    """
     key = "rest.extension.classes"
     module, _, attribute = name.partition(":") if ":" in name else name.rpartition(".")
     try:
         found: Any = importlib.import_module(module)
         for part in attribute.split("."):
             found = getattr(found, part)
-    except (ImportError, AttributeError, ValueError) as error:
+    except Exception as error:  # its module may raise anything
+        why = f"{type(error).__name__}: {error}"
         raise ConfigError(
             key,
-            f'"{name}" cannot be loaded ({error}). Name a Python callable, module:callable, that takes the FastAPI app'
+            f'"{name}" cannot be loaded ({why}). Name a Python callable, module:callable, that takes the FastAPI app'
             " and the worker's configuration; classes of Java do not run here.",
         ) from error
     if not callable(found):

@@ -30,6 +30,7 @@ log = logging.getLogger("connect.cli")
 #: Where `listeners` is not set. Kafka Connect listens on every address, for anybody who comes.
 DEFAULT = "http://127.0.0.1:8083"
 
+_JAVAS = "BasicAuthSecurityRestExtension"
 _CONNECTORS_FIRST_S = 30.0
 _STARTS_WITHIN_S = 60.0
 
@@ -82,6 +83,7 @@ def take_addresses(worker: WorkerFile, problems: Problems) -> Addresses | None:
         return None
     guard = open_guard_of(worker, problems)
     _check_headers(options, worker, problems)
+    _check_extensions(options, worker, problems)
     for bound in [*taken, *(apart or [])]:
         _warn_if_open(bound, worker, guard)
     return Addresses(taken, apart, guard)
@@ -97,6 +99,21 @@ def _check_headers(options: RestOptions, worker: WorkerFile, problems: Problems)
         parse_rules(options.header_rules)
     except ConfigError as error:
         problems.error(worker.where(error.key), error.message, key=error.key)
+
+
+def _check_extensions(options: RestOptions, worker: WorkerFile, problems: Problems) -> None:
+    """The same: a worker whose extensions keep strangers out must not run without them, or without its REST API."""
+    key = "rest.extension.classes"
+    names = [name for name in options.extensions if not name.endswith(_JAVAS)]  # that one is said already
+    if not names:
+        return  # nothing to load
+    from rest.app import extension
+
+    for name in names:
+        try:
+            extension(name)
+        except ConfigError as error:
+            problems.error(worker.where(key), error.message, key=key)
 
 
 def open_guard_of(worker: WorkerFile, problems: Problems) -> Guard | None:
@@ -115,7 +132,7 @@ def open_guard_of(worker: WorkerFile, problems: Problems) -> Guard | None:
 
 def _refuse_javas_extension(worker: WorkerFile, problems: Problems) -> None:
     key = "rest.extension.classes"
-    if any(name.endswith("BasicAuthSecurityRestExtension") for name in RestOptions.parse(worker.config).extensions):
+    if any(name.endswith(_JAVAS) for name in RestOptions.parse(worker.config).extensions):
         message = (
             "Java's basic authentication does not run here. Set rest.security.authentication=basic and"
             " rest.security.users.file instead; `connect users import FILE --file USERS` imports the file that its "

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from connect.cli._pool_worker import check_pool_worker
@@ -66,6 +68,29 @@ def test_workers_that_would_refuse_each_others_requests_do_not_start(lines: str,
 )
 def test_a_wrong_rule_for_headers_is_said_before_the_worker_starts(rule: str, words: str | None) -> None:
     lines = f"listeners=http://127.0.0.1:0\nresponse.http.headers.config={rule}\n"
+    problems = Problems(["w.properties"])
+    addresses = take_addresses(worker_of(loads(FILE + lines, "w.properties"), problems, DISTRIBUTED), problems)
+    assert addresses is not None
+    for bound in addresses.main:
+        bound.socket.close()
+    assert [words in error for error in problems.errors()] == ([True] if words else [])
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("logging:getLogger", None),
+        ("org.example.Extension", 'key "rest.extension.classes": "org.example.Extension" cannot be loaded'),
+        ("broken_extension:add", "cannot be loaded (RuntimeError: no licence)"),
+    ],
+)
+def test_an_extension_that_cannot_be_loaded_is_said_before_the_worker_starts(
+    name: str, words: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in Kafka Connect. The worker ran without its REST API, or without what was to guard it."""
+    (tmp_path / "broken_extension.py").write_text("raise RuntimeError('no licence')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    lines = f"listeners=http://127.0.0.1:0\nrest.extension.classes={name}\n"
     problems = Problems(["w.properties"])
     addresses = take_addresses(worker_of(loads(FILE + lines, "w.properties"), problems, DISTRIBUTED), problems)
     assert addresses is not None
