@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Final, Protocol
 
@@ -154,6 +154,8 @@ class ConfigRecorder(NoRecorder):
                         log.warning("The history of configurations is not recorded at the moment: %s", error)
                     self._again(versions, pause)
                     pause = min(2 * pause, _LONGEST_PAUSE_S)
+            except Exception:  # whoever is behind it, the next versions are not to suffer
+                log.exception("Not in the history of configurations: %s", _named(versions))
             if closing:
                 self._history.close()
                 return
@@ -165,3 +167,7 @@ class ConfigRecorder(NoRecorder):
         with self._changed:
             self._waiting = {**versions, **self._waiting}
             self._due = time.monotonic() + pause
+
+
+def _named(versions: Iterable[tuple[str, int]]) -> str:
+    return ", ".join(f"version {offset} of {connector}" for connector, offset in versions) or "nothing"

@@ -152,3 +152,23 @@ def test_a_worker_that_ends_does_not_wait_for_a_topic_that_refuses(recorder, top
     writer.followed(changed(), pool)
     writer.close(PATIENCE_S)
     assert topic.closed
+
+
+def test_an_error_that_nobody_expects_costs_its_versions_alone(
+    recorder, topic: Topic, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = recorder()
+    add = topic.add
+
+    def fail_once(versions: list[ConfigVersion]) -> None:
+        monkeypatch.setattr(topic, "add", add)
+        topic.tries.put(len(versions))
+        raise KeyError("a")
+
+    monkeypatch.setattr(topic, "add", fail_once)
+    with one.written_by("a", None):
+        one.followed(changed("a", 7), any_pool())
+        assert topic.tries.get(timeout=PATIENCE_S) == 1
+        one.followed(changed("a", 9), any_pool())
+    assert [version.offset for version in topic.added.get(timeout=PATIENCE_S)] == [9]
+    assert "Not in the history of configurations: version 7 of a" in caplog.text
