@@ -136,6 +136,8 @@ class LagWatch:
         """
         if connector_plugin(self._worker.plugins, config).kind is PluginKind.SOURCE:
             raise BadRequestError(f"Connector {name} is a source connector, and only sinks have a lag.")
+        if not self._every:  # nobody else does
+            self._forget()
         watched = self._watch(name, config)
         with watched.lock:
             return self._look(name, watched, probe=True)
