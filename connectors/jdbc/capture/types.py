@@ -160,7 +160,7 @@ def _variable(value: bytes) -> dict[str, Any] | None:
     assert isinstance(exponent, int)
     while exponent < 0 and digits[-1] == 0:
         digits, exponent = digits[:-1] or (0,), exponent + 1
-    unscaled = int("".join(map(str, digits))) * (-1 if sign else 1)
+    unscaled = int(Decimal((sign, digits, 0)))  # not by way of a text, for there may be 130,000 digits
     length = (unscaled + (unscaled < 0)).bit_length() // 8 + 1
     return {"scale": -exponent, "value": unscaled.to_bytes(length, "big", signed=True)}
 

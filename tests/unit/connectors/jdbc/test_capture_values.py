@@ -1,7 +1,7 @@
 """PostgreSQL's text of values, defaults of columns, and places in the log."""
 
 import datetime as dt
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any
 
 import pytest
@@ -162,6 +162,14 @@ def test_defaults(of: ColumnType, expression: str | None, default: Any) -> None:
     found = default_of(expression, of)
     assert found == default
     assert str(found) == str(default)
+
+
+@pytest.mark.parametrize("written", ["9" * 5000, f"-0.{'9' * 5000}00", "12.50", "-100", "0.00"])
+def test_a_number_of_any_length_has_all_of_its_digits(written: str) -> None:
+    """PostgreSQL has up to 131,072 of them before the point."""
+    found = _type("numeric").read(written.encode())
+    unscaled = Decimal(int.from_bytes(found["value"], "big", signed=True))
+    assert unscaled.scaleb(-found["scale"], Context(prec=10_000)) == Decimal(written)
 
 
 def test_positions_as_postgresql_writes_them() -> None:
