@@ -8,6 +8,7 @@ Timestamp in INT64 (milliseconds since the epoch, UTC).
 from __future__ import annotations
 
 import datetime as dt
+import sys
 from decimal import Decimal
 from typing import Any, Final
 
@@ -80,8 +81,7 @@ def decode(schema: Schema, encoded: Any) -> Any:
     """
     match schema.name:
         case "org.apache.kafka.connect.data.Decimal":
-            unscaled = int.from_bytes(encoded, "big", signed=True)
-            return Decimal(f"{unscaled}E{-scale_of(schema)}")
+            return scaled(int.from_bytes(encoded, "big", signed=True), scale_of(schema))
         case "org.apache.kafka.connect.data.Date":
             try:
                 return dt.date.fromordinal(encoded + EPOCH_DAY)
@@ -102,14 +102,45 @@ def decode(schema: Schema, encoded: Any) -> Any:
     return encoded
 
 
+def scaled(number: int, scale: int) -> Decimal:
+    """A number with so many of its digits behind the point.
+
+    Raises:
+        SchemaError: it has more digits than Python converts, which takes their square in time.
+    """
+    try:
+        return Decimal(f"{number}E{-scale}")
+    except ValueError:
+        raise _too_many_digits() from None
+
+
+def unscaled(value: Decimal) -> int:
+    """All digits of a decimal as a whole number.
+
+    Raises:
+        SchemaError: as above.
+    """
+    sign, digits, _ = value.as_tuple()
+    try:
+        number = int("".join(map(str, digits)))
+    except ValueError:
+        raise _too_many_digits() from None
+    return -number if sign else number
+
+
+def _too_many_digits() -> SchemaError:
+    most = sys.get_int_max_str_digits()
+    return SchemaError(f"A decimal has more than {most} digits. PYTHONINTMAXSTRDIGITS, of the worker, allows more.")
+
+
 def _decimal_to_bytes(schema: Schema, value: Decimal) -> bytes:
-    sign, digits, exponent = value.as_tuple()
+    exponent = value.as_tuple().exponent
     scale = scale_of(schema)
     if not isinstance(exponent, int) or -exponent != scale:
         raise SchemaError(
             f"Decimal {value} has scale {-exponent if isinstance(exponent, int) else exponent}, not {scale}."
         )
-    unscaled = int("".join(map(str, digits))) * (-1 if sign else 1)
+    number = unscaled(value)
     # Two's complement in the fewest bytes, at least one, as BigInteger.toByteArray has it.
-    length = (unscaled + (unscaled < 0)).bit_length() // 8 + 1
-    return unscaled.to_bytes(length, "big", signed=True)
+    length = (number + (number < 0)).bit_length() // 8 + 1
+    return number.to_bytes(length, "big", signed=True)

@@ -356,7 +356,7 @@ def _time(ms: int) -> dt.time:
 def _decimal(unscaled: bytes, exponent: int) -> Decimal:
     if not unscaled:
         raise DataError("an Avro value has a decimal without a byte.")
-    return Decimal(f"{int.from_bytes(unscaled, 'big', signed=True)}E{exponent}")
+    return logical.scaled(int.from_bytes(unscaled, "big", signed=True), -exponent)
 
 
 def _too_long() -> NoReturn:

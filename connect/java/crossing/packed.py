@@ -116,18 +116,17 @@ def _checked(value: Any) -> Any:
 
 
 def _decimal(value: Decimal) -> bytes:
-    sign, digits, exponent = value.as_tuple()
+    exponent = value.as_tuple().exponent
     if not isinstance(exponent, int):
         raise DataError(f"{value} is no decimal of Kafka Connect's.")
-    number = int("".join(map(str, digits)))
-    number = -number if sign else number
+    number = logical.unscaled(value)
     return _SCALE.pack(-exponent) + number.to_bytes(number.bit_length() // 8 + 1, "big", signed=True)
 
 
 def _value(extension: int, data: bytes) -> Any:
     if extension == _DECIMAL:
         (scale,) = _SCALE.unpack_from(data)
-        return Decimal(f"{int.from_bytes(data[_SCALE.size :], 'big', signed=True)}E{-scale}")
+        return logical.scaled(int.from_bytes(data[_SCALE.size :], "big", signed=True), scale)
     (milliseconds,) = _LONG.unpack(data)
     return _MOMENTS[extension](milliseconds)
 

@@ -1,4 +1,5 @@
 import datetime as dt
+import sys
 from decimal import Decimal
 from typing import Any
 
@@ -100,6 +101,16 @@ def test_decimals_survive_their_encoding(unscaled: int, scale: int) -> None:
     value = Decimal(f"{unscaled}E{-scale}")
     found = logical.decode(schema, logical.encode(schema, value))
     assert found.as_tuple() == (value.copy_abs() if value.is_zero() else value).as_tuple()
+
+
+def test_more_digits_than_python_converts_are_the_values_fault() -> None:
+    most = sys.get_int_max_str_digits()
+    schema, longest = logical.decimal(0), Decimal("9" * most)
+    assert logical.decode(schema, logical.encode(schema, longest)) == longest
+    with pytest.raises(SchemaError, match=f"more than {most} digits"):
+        logical.encode(schema, Decimal("9" * (most + 1)))
+    with pytest.raises(SchemaError, match=f"more than {most} digits"):
+        logical.decode(schema, (1 << 4 * most).to_bytes(4 * most))
 
 
 def test_a_decimal_of_another_scale_is_refused() -> None:
