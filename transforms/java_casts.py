@@ -230,7 +230,7 @@ def _whole_of_text(bits: int) -> Callable[[str], int]:
 
     def cast(value: str) -> int:
         try:
-            if not value.isdigit() and not _WHOLE.fullmatch(value):
+            if (not value.isdigit() and not _WHOLE.fullmatch(value)) or max(value) > "\uffff":  # two signs to Java
                 raise ValueError
             number = int(value)
         except ValueError:

@@ -156,7 +156,8 @@ def _common(items: list[SchemaAndValue]) -> tuple[Schema | None, list[Any]]:
 
 
 def _number(token: str) -> SchemaAndValue | None:
-    if _NUMBER.fullmatch(token) is None:
+    # Java looks at one half of a surrogate pair at a time, which is no digit.
+    if _NUMBER.fullmatch(token) is None or max(token) > "\uffff":
         return None
     try:
         number = Decimal(token)
