@@ -20,10 +20,10 @@ from connect.data.logical import TIMESTAMP
 from connect.data.schema import OPTIONAL_STRING, STRING, Schema, Type
 from connect.data.struct_columns import FieldColumn, StructColumns
 from connect.data.times import EPOCH
+from connect.data.unavailable import Placeholder
 from connect.data.values import GroupedValues, Values
 from spark_sink.merge_keys import NONE
 from spark_sink.table_settings import TableOptions
-from spark_sink.unavailable import Placeholder
 
 #: The field that marks what a change is.
 CHANGE: Final = "_connect_change"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from connect import settings
+from connect.data.unavailable import UNAVAILABLE
 from spark_sink.column_names import distinct
 
 #: Words of `cdc.format`.
@@ -144,7 +145,7 @@ class MergeOptions(settings.Options):
     )
     cdc_unavailable = settings.String(
         "cdc.unavailable.value.placeholder",
-        default="__debezium_unavailable_value",
+        default=UNAVAILABLE,
         importance="LOW",
         group=MERGING,
         doc="With cdc.format=debezium: what stands for a value that the database did not send, because an update did "

@@ -132,6 +132,14 @@ class _OwnOptions(
         doc="Where there is no document yet: document (the record's is inserted), script (it runs on an empty one), "
         "none (nothing is written). Added.",
     )
+    unavailable = settings.String(
+        "unavailable.value.placeholder",
+        default=None,
+        importance="LOW",
+        group=_WRITING,
+        doc="With the write method upsert: what stands for a value that the source database did not send, because an "
+        "update did not change it. A document that is there keeps its own. Empty: it is written as any value. Added.",
+    )
     pipeline = settings.String(
         "pipeline",
         default=None,

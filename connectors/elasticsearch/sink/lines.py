@@ -12,7 +12,8 @@ from typing import Any, Final
 
 import orjson
 
-from connect import DataError, Schema, SinkBatch
+from connect import DataError, Schema, SinkBatch, Values
+from connect.data.unavailable import Placeholder
 from connectors.elasticsearch.sink.documents import Documents, timed, written
 from connectors.elasticsearch.sink.ids import fields, ids_of, routes_of, versions_of
 from connectors.elasticsearch.sink.keys import DELETE, FAIL, INSERT, UPSERT, SinkOptions
@@ -70,6 +71,8 @@ class Writer:
         self._options = options
         self._naming = Naming(options)
         self._documents = Documents(options.compact_maps)
+        upserts = options.method == UPSERT and options.unavailable
+        self._placeholder = Placeholder(options.unavailable) if upserts else None
 
     def parts(self, batch: SinkBatch) -> tuple[list[Part], dict[int, DataError]]:
         """The parts of a batch, and its rows without a target with the reason."""
@@ -114,6 +117,14 @@ class Writer:
                 return Lines(target, batch, range(count), items, ids if ordered else None), {}
         return self._one_by_one(target, batch, (documents, ids, versions, routes), wrong, ordered=ordered)
 
+    def _parts_of(self, values: Values) -> dict[int, bytes | None]:
+        """By row, what is written into a document that is there, where the record lacks values."""
+        found: dict[int, bytes | None] = {}
+        for rows, some in self._placeholder.lacking(values) if self._placeholder is not None else ():
+            documents, _ = self._documents.of(some)
+            found.update(zip(rows, documents, strict=True))
+        return found
+
     def _one_by_one(
         self,
         target: str,
@@ -130,6 +141,7 @@ class Writer:
         kept: list[bytes] = []
         deleted = 0
         index = orjson.dumps(target)
+        parts = self._parts_of(batch.values)
         cells = zip(documents, ids or nothing, versions or nothing, routes or nothing, strict=False)
         for row, (document, id_, version, route) in enumerate(cells):
             if row in wrong:
@@ -142,7 +154,7 @@ class Writer:
             if errors:
                 wrong[row] = errors[0]
                 continue
-            items.append(self._item(index, document, id_, version, route))
+            items.append(self._item(index, document, id_, version, route, parts.get(row)))
             deleted += document is None
             rows.append(row)
             kept.append(id_ if route is None or id_ is None else id_ + route)
@@ -158,7 +170,13 @@ class Writer:
         return True if id_ is None or batch.keys[row] is None else None
 
     def _item(
-        self, index: bytes, document: bytes | None, id_: bytes | None, version: int | None, route: bytes | None
+        self,
+        index: bytes,
+        document: bytes | None,
+        id_: bytes | None,
+        version: int | None,
+        route: bytes | None,
+        part: bytes | None,
     ) -> bytes:
         method = self._options.method
         where = b'"_index":' + index
@@ -172,7 +190,12 @@ class Writer:
             return b'{"delete":{%b}}\n' % where
         if method == INSERT:
             return b'{"%b":{%b}}\n%b\n' % (b"create" if self._options.to_streams else b"index", where, document)
-        body = b'{"doc":%b,"doc_as_upsert":true}' % document if method == UPSERT else self._scripted(document)
+        if method != UPSERT:
+            body = self._scripted(document)
+        elif part is not None:
+            body = b'{"doc":%b,"upsert":%b}' % (part, document)
+        else:
+            body = b'{"doc":%b,"doc_as_upsert":true}' % document
         return b'{"update":{%b%b}}\n%b\n' % (where, _RETRY_ON_CONFLICT, body)
 
     def _scripted(self, document: bytes) -> bytes:

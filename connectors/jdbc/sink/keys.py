@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from connect import ConfigError, settings
 from connect.data.evolution_policy import BASIC, FULL, PASS, EvolutionOptions, EvolutionPolicy
+from connect.data.unavailable import UNAVAILABLE
 from connect.settings import Config, Listed, WithoutEffect
 from connectors.jdbc.database.keys import DatabaseOptions
 from connectors.jdbc.database.names import TableName
@@ -259,6 +260,15 @@ class _OwnOptions(
         doc="Whether the sink applies Debezium's events: it unwraps envelopes, op=d deletes, and Debezium's types of "
         "times, JSON and UUID become such columns. Default: true if connector.class is Debezium's.",
     )
+    unavailable_placeholder = settings.String(
+        "unavailable.value.placeholder",
+        default=None,
+        importance="LOW",
+        group=_TYPES,
+        doc="What stands for a value that the source database did not send, because an update did not change it: rows "
+        "that are there keep theirs (insert.mode=upsert or update). Empty: it is written as any value. Default: "
+        "__debezium_unavailable_value with debezium.records, else empty.",
+    )
     auto_create = settings.Boolean(
         "auto.create", default=False, group=_DDL, doc="Whether the sink creates a missing table."
     )
@@ -370,6 +380,7 @@ class JdbcSinkOptions(_OwnOptions, EvolutionOptions):
         debezium: whether records are events of Debezium.
         folds: whether names are lower case where the database would fold them, as with Debezium's class, which quotes
             no names.
+        unavailable: stands for values that the source database did not send; empty for nothing.
         create: whether tables are created.
         policy: how tables may be changed, and what happens to records that do not fit.
         behind: whether writes continue while the next records are consumed.
@@ -405,6 +416,8 @@ class JdbcSinkOptions(_OwnOptions, EvolutionOptions):
         self.pk_fields = tuple(self.pk_fields_list) or (COORDINATES if self.pk_mode == KAFKA else ())
         self.dates_in_zone = self.date_timezone == "db_timezone" and not (debezium and "date.timezone" not in written)
         self.debezium = debezium if self.debezium_records is None else self.debezium_records
+        placeholder = UNAVAILABLE if self.debezium else ""
+        self.unavailable = placeholder if self.unavailable_placeholder is None else self.unavailable_placeholder
         self.folds = debezium and "quote.sql.identifiers" not in written
         self.create = self.auto_create or BASIC in map(str.lower, self.allowed)
         self.policy = policy_of(config)

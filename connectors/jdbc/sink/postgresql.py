@@ -54,20 +54,20 @@ class PostgresStatements:
     def upsert(self, connection: Connection, layout: Layout, rows: pa.RecordBatch) -> None:
         staging = self._stage(layout, rows)
         names = layout.names
-        keys, others = names[: layout.keys], names[layout.keys :]
-        sets = ", ".join(f"{name} = EXCLUDED.{name}" for name in others)
+        keys = names[: layout.keys]
+        sets = ", ".join(f"{names[at]} = EXCLUDED.{names[at]}" for at in layout.changed)
         self._run(
             f"INSERT INTO {layout.target.quoted} ({', '.join(names)}) SELECT {', '.join(names)} FROM {staging} "
             f"ON CONFLICT ({', '.join(keys)}) DO {f'UPDATE SET {sets}' if sets else 'NOTHING'}"
         )
 
     def update(self, connection: Connection, layout: Layout, rows: pa.RecordBatch) -> None:
-        others = layout.names[layout.keys :]
-        if not others:
+        changed = [layout.names[at] for at in layout.changed]
+        if not changed:
             return
         staging = self._stage(layout, rows)
         self._lock(layout, staging)
-        sets = ", ".join(f"{name} = staged.{name}" for name in others)
+        sets = ", ".join(f"{name} = staged.{name}" for name in changed)
         self._run(f"UPDATE {layout.target.quoted} AS target SET {sets} FROM {staging} AS staged WHERE {_same(layout)}")
 
     def delete(self, connection: Connection, layout: Layout, rows: pa.RecordBatch) -> None:

@@ -68,11 +68,8 @@ class CoreStatements:
 
     def _update(self, connection: Connection, layout: Layout, items: _Rows) -> None:
         table = self._table(layout)
-        values = {
-            column: sqlalchemy.bindparam(f"c{at}", type_=column.type)
-            for at, column in enumerate(table.c)
-            if at >= layout.keys
-        }
+        columns = list(table.c)
+        values = {columns[at]: sqlalchemy.bindparam(f"c{at}", type_=columns[at].type) for at in layout.changed}
         if values:
             self._many(connection, table.update().where(*_same(table, layout)).values(values), items)
 

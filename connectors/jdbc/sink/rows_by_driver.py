@@ -48,9 +48,7 @@ class DriverStatements:
         self._many(connection, self._insertion(layout), self._python(layout, rows))
 
     def upsert(self, connection: Connection, layout: Layout, rows: pa.RecordBatch) -> None:
-        names = layout.names
-        clause = self.upsert_clause(names[: layout.keys], names[layout.keys :])
-        self._many(connection, f"{self._insertion(layout)} {clause}", self._python(layout, rows))
+        self._many(connection, f"{self._insertion(layout)} {self._upsert_clause(layout)}", self._python(layout, rows))
 
     def update(self, connection: Connection, layout: Layout, rows: pa.RecordBatch) -> None:
         self._update(connection, layout, self._python(layout, rows))
@@ -70,14 +68,14 @@ class DriverStatements:
         return f"INSERT INTO {layout.target.quoted} ({', '.join(layout.names)}) VALUES ({marks})"
 
     def _update(self, connection: Connection, layout: Layout, items: Sequence[tuple[Any, ...]]) -> None:
-        names = layout.names
-        if not names[layout.keys :] or not items:
+        names, changed = layout.names, layout.changed
+        if not changed or not items:
             return
-        marks = self._marks(len(names))
-        sets = ", ".join(f"{name} = {mark}" for name, mark in zip(names[layout.keys :], marks, strict=False))
-        keys = marks[len(names) - layout.keys :]
+        marks = self._marks(len(changed) + layout.keys)
+        sets = ", ".join(f"{names[at]} = {mark}" for at, mark in zip(changed, marks, strict=False))
+        keys = marks[len(changed) :]
         where = " AND ".join(f"{name} = {mark}" for name, mark in zip(names, keys, strict=False))
-        moved = [(*item[layout.keys :], *item[: layout.keys]) for item in items]
+        moved = [(*(item[at] for at in changed), *item[: layout.keys]) for item in items]
         self._many(connection, f"UPDATE {layout.target.quoted} SET {sets} WHERE {where}", moved)
 
     def _same(self, layout: Layout) -> str:
@@ -104,7 +102,11 @@ class DriverStatements:
         """The conversion of a value for the driver; None for none."""
         return None
 
-    def upsert_clause(self, keys: Sequence[str], others: Sequence[str]) -> str:
+    def _upsert_clause(self, layout: Layout) -> str:
+        names = layout.names
+        return self.upsert_clause(names[: layout.keys], [names[at] for at in layout.changed])
+
+    def upsert_clause(self, keys: Sequence[str], changed: Sequence[str]) -> str:
         """The end of an INSERT that makes it an upsert, by the columns' names."""
         raise NotImplementedError
 
@@ -153,11 +155,10 @@ class MySqlStatements(DriverStatements):
         if len(rows) >= _WORTH_LOADING and self._loads and self._stages:
             staging = self._stage(connection, layout)
             if staging is not None and self._load(connection, layout, staging, rows):
-                names = layout.names
-                clause = self.upsert_clause(names[: layout.keys], names[layout.keys :])
+                names = ", ".join(layout.names)
                 connection.exec_driver_sql(
-                    f"INSERT INTO {layout.target.quoted} ({', '.join(names)}) "
-                    f"SELECT {', '.join(names)} FROM {staging} {clause}"
+                    f"INSERT INTO {layout.target.quoted} ({names}) SELECT {names} FROM {staging} "
+                    f"{self._upsert_clause(layout)}"
                 )
                 return
         super().upsert(connection, layout, rows)
@@ -217,10 +218,9 @@ class MySqlStatements(DriverStatements):
         self._staging[layout] = name
         return name
 
-    def upsert_clause(self, keys: Sequence[str], others: Sequence[str]) -> str:
+    def upsert_clause(self, keys: Sequence[str], changed: Sequence[str]) -> str:
         """See `DriverStatements`."""
-        changed = others or keys[:1]
-        return "ON DUPLICATE KEY UPDATE " + ", ".join(f"{name} = VALUES({name})" for name in changed)
+        return "ON DUPLICATE KEY UPDATE " + ", ".join(f"{name} = VALUES({name})" for name in changed or keys[:1])
 
     def change(self, column: TargetColumn, kind: str, held: pa.DataType) -> Change:
         """The conversion of a value for the driver."""
@@ -236,9 +236,9 @@ class SqliteStatements(DriverStatements):
 
     mark = "?"
 
-    def upsert_clause(self, keys: Sequence[str], others: Sequence[str]) -> str:
+    def upsert_clause(self, keys: Sequence[str], changed: Sequence[str]) -> str:
         """See `DriverStatements`."""
-        sets = ", ".join(f"{name} = excluded.{name}" for name in others)
+        sets = ", ".join(f"{name} = excluded.{name}" for name in changed)
         return f"ON CONFLICT ({', '.join(keys)}) DO {f'UPDATE SET {sets}' if sets else 'NOTHING'}"
 
     def change(self, column: TargetColumn, kind: str, held: pa.DataType) -> Change:

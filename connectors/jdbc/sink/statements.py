@@ -21,17 +21,24 @@ class Layout:
 
     Attributes:
         kinds: of each column's values, see `Meaning.kind`.
+        kept: the names of columns whose values are for new rows: those that are there keep their content.
     """
 
     target: Target
     columns: tuple[TargetColumn, ...]
     keys: int
     kinds: tuple[str, ...]
+    kept: frozenset[str] = frozenset()
 
     @property
     def names(self) -> list[str]:
         """The columns in the form of a statement."""
         return [self.target.quote(column.name) for column in self.columns]
+
+    @property
+    def changed(self) -> list[int]:
+        """Which columns of a row that is there are set."""
+        return [at for at, column in enumerate(self.columns) if at >= self.keys and column.name not in self.kept]
 
 
 class Statements(Protocol):

@@ -196,8 +196,8 @@ def _keys(each: Laid) -> list[tuple[Any, ...]]:
 
 
 def _without_covered(laid: Sequence[Laid], writes: list[_Entry]) -> list[_Entry]:
-    """Without rows that a later one of the same key replaces in every column."""
-    columns = [frozenset(column.name for column in each.layout.columns) for each in laid]
+    """Without rows that a later one of the same key replaces in every column that they set."""
+    columns = [frozenset(column.name for column in each.layout.columns) - each.layout.kept for each in laid]
     later: dict[tuple[Any, ...], frozenset[str]] = {}
     kept: list[_Entry] = []
     for entry in reversed(writes):

@@ -9,6 +9,7 @@ from connect import SchemaError, SinkBatch, Type, Values
 from connect.data.schema import INT32, INT64, STRING, Schema
 from connect.data.struct_columns import FieldColumn
 from connect.data.tables import schema_of
+from connect.data.unavailable import Placeholder
 from connectors.jdbc.sink.envelope import opened
 from connectors.jdbc.sink.errors import RowError
 from connectors.jdbc.sink.keys import KAFKA, NONE, RECORD_HEADER, RECORD_KEY, RECORD_VALUE, JdbcSinkOptions
@@ -24,11 +25,13 @@ class Unit:
         rows: where they are in the batch, ascending.
         keys: the fields of the primary key.
         values: the other fields; None for records that are deletions.
+        kept: those of them of which the records have no value: rows that are there keep theirs.
     """
 
     rows: Sequence[int]
     keys: Fields
     values: Fields | None
+    kept: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,7 @@ class Reader:
     def __init__(self, options: JdbcSinkOptions) -> None:
         self._options = options
         self._inferred: dict[str, Schema] = {}
+        self._placeholder = Placeholder(options.unavailable) if options.unavailable else None
         self._topics_differ = any(topic is not None for topic, _ in options.included | options.excluded)
 
     def records(self, batch: SinkBatch) -> Records:
@@ -76,7 +80,7 @@ class Reader:
         for rows, group in _present(values):
             chosen, fields = self._without(skipped, rows, self._fields(group, options.value_column, "value"))
             for members, own_keys, own in self._by_topic(batch, _paired(chosen, fields, keys)):
-                units.append(self._unit(batch, members, own_keys, own))
+                units += [self._unit(batch, *part) for part in self._by_unavailable(members, own_keys, own)]
         gone = [row for row in tombstones if row not in skipped]
         if gone:
             units.extend(self._deletions(gone, keys))
@@ -135,7 +139,27 @@ class Reader:
             for own in places.values():
                 yield [rows[at] for at in own], _taken(keys, own), _taken(fields, own)
 
-    def _unit(self, batch: SinkBatch, rows: Sequence[int], keys: Fields, fields: Fields) -> Unit:
+    def _by_unavailable(
+        self, rows: Sequence[int], keys: Fields, fields: Fields
+    ) -> Iterator[tuple[Sequence[int], Fields, Fields, frozenset[str]]]:
+        """The same rows, each time those without a value of the same fields."""
+        lacking: dict[int, list[str]] = {}
+        if self._placeholder is not None:
+            for name, column in fields.items():
+                for at in self._placeholder.rows_of(column):
+                    lacking.setdefault(at, []).append(name)
+        if not lacking:
+            yield rows, keys, fields, frozenset()
+            return
+        places: dict[frozenset[str], list[int]] = {}
+        for at in range(len(rows)):
+            places.setdefault(frozenset(lacking.get(at, ())), []).append(at)
+        for names, own in places.items():
+            yield [rows[at] for at in own], _taken(keys, own), _taken(fields, own), names
+
+    def _unit(
+        self, batch: SinkBatch, rows: Sequence[int], keys: Fields, fields: Fields, unavailable: frozenset[str]
+    ) -> Unit:
         options = self._options
         if options.pk_mode == RECORD_VALUE:
             names = options.pk_fields or tuple(fields)
@@ -146,7 +170,7 @@ class Reader:
         kept = {name: column for name, column in fields.items() if name not in keys and self._wanted(topic, name)}
         if not keys and not kept:
             raise RowError("no field of it is written: there are none, or fields.whitelist names none of them.")
-        return Unit(rows, keys, kept)
+        return Unit(rows, keys, kept, unavailable.intersection(kept))
 
     def _wanted(self, topic: str, name: str) -> bool:
         included, excluded = self._options.included, self._options.excluded

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,10 +11,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
+import sqlalchemy
 from sqlalchemy import Connection
 
-from connect import ConnectError, RetriableError, SinkBatch, SinkRecord, TopicPartition
+from connect import ConnectError, RetriableError, SinkBatch, SinkRecord, TopicPartition, Type
 from connect.data.evolution_policy import FAIL, PASS
+from connect.data.struct_columns import FieldColumn
 from connectors.jdbc.database import Database, TableName, passes
 from connectors.jdbc.database.connection import reason
 from connectors.jdbc.database.types_to_sql import Meaning, meaning_of
@@ -255,11 +258,12 @@ class Writer:
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
             raise RowError(f'Two fields are written to the column "{twice}". Rename one with ReplaceField.')
-        layout = Layout(target, tuple(columns), len(unit.keys), tuple(wanted.meaning.kind for wanted in fields))
+        kept = frozenset(c.name for c, wanted in zip(columns, fields, strict=True) if wanted.name in unit.kept)
+        layout = Layout(target, tuple(columns), len(unit.keys), tuple(each.meaning.kind for each in fields), kept)
         return _Plan(layout, tuple(fields), tuple(columns))
 
     def _laid(self, target: Target, unit: Unit, plan: _Plan) -> Laid:
-        fields = {**(unit.values or {}), **unit.keys}
+        fields = _filled(unit, plan.fields, plan.columns)
         arrays = self._arrays(plan.fields, plan.columns, fields)
         if unit.values is not None:
             target.judge(plan.columns, plan.fields, arrays)
@@ -280,7 +284,7 @@ class Writer:
             return
         found = [(wanted, column) for wanted in self._wanted(unit) if (column := target.column(wanted.name))]
         wanted, columns = [each for each, _ in found], [column for _, column in found]
-        target.judge(columns, wanted, self._arrays(wanted, columns, {**unit.values, **unit.keys}))
+        target.judge(columns, wanted, self._arrays(wanted, columns, _filled(unit, wanted, columns)))
 
     def _arrays(self, all_wanted: Sequence[Wanted], columns: Sequence[TargetColumn], fields: Fields) -> list[pa.Array]:
         arrays = []
@@ -413,10 +417,22 @@ def _meaning(name: str, schema: Any, options: JdbcSinkOptions) -> Meaning:
     return meaning_of(schema, options.debezium)
 
 
+def _filled(unit: Unit, all_wanted: Sequence[Wanted], columns: Sequence[TargetColumn]) -> Fields:
+    """The fields of a unit, such that each column takes what stands for a missing value."""
+    fields = {**(unit.values or {}), **unit.keys}
+    for wanted, column in zip(all_wanted, columns, strict=True):
+        is_json = wanted.meaning.kind == "json" or isinstance(column.type, sqlalchemy.JSON)
+        if wanted.name in unit.kept and is_json and wanted.schema.type is Type.STRING:
+            texts = [json.dumps(item) for item in fields[wanted.name].items]
+            fields[wanted.name] = FieldColumn(wanted.schema, texts)
+    return fields
+
+
 def _signature(unit: Unit) -> Any:
     return (
         tuple((name, column.schema) for name, column in unit.keys.items()),
         None if unit.values is None else tuple((name, column.schema) for name, column in unit.values.items()),
+        unit.kept,
     )
 
 

@@ -6,6 +6,7 @@ from decimal import Decimal
 import pytest
 
 from connect import ConnectError, DataError, Header, Headers, Schema, SinkRecord, Type, logical
+from connect.data.unavailable import UNAVAILABLE
 from tests.integration.connectors.elasticsearch.sink_fixtures import Target, only_elasticsearch, target
 
 __all__ = ["only_elasticsearch", "target"]
@@ -77,6 +78,18 @@ def test_an_upsert_leaves_fields_alone_that_a_record_does_not_have(target: Targe
         sink.put(target.record(None, "x"), target.record({"c": 5}, "y"))
         sink.commit()
         assert target.documents() == {"y": {"c": 5}}
+
+
+def test_an_upsert_leaves_what_the_source_did_not_send(target: Target) -> None:
+    with target.run(write_method="upsert", unavailable_value_placeholder=UNAVAILABLE) as sink:
+        sink.put(target.record({"a": "large", "b": 1}, "x"), target.record({"a": UNAVAILABLE, "b": 2}, "x"))
+        sink.put(target.record({"a": UNAVAILABLE, "b": 3}, "y"), target.record({"a": None, "b": 4}, "z"))
+        sink.commit()
+        assert target.documents() == {
+            "x": {"a": "large", "b": 2},
+            "y": {"a": UNAVAILABLE, "b": 3},  # nothing else is known of it
+            "z": {"a": None, "b": 4},
+        }
 
 
 @pytest.mark.parametrize("behavior", ["ignore", "delete", "fail"])

@@ -1,9 +1,15 @@
 """Records as lines of bulk requests, without a cluster."""
 
+import datetime as dt
 from decimal import Decimal
 from typing import Any
 
-from connect import Schema, SinkBatch, SinkRecord, logical, schema
+import orjson
+import pytest
+
+from connect import Schema, SinkBatch, SinkRecord, Values, logical, schema
+from connect.data.struct_columns import StructColumns
+from connect.data.unavailable import UNAVAILABLE
 from connectors.elasticsearch.sink.keys import ElasticsearchSinkOptions
 from connectors.elasticsearch.sink.lines import Writer
 
@@ -58,4 +64,38 @@ def test_a_time_that_is_null_is_not_there_twice() -> None:
         b'{"@timestamp":7,"n":123456789012345678901}',
         b'{"@timestamp":7}',
         b'{"@timestamp":7,"a":{"@timestamp":null}}',
+    ]
+
+
+@pytest.mark.parametrize("columns", [True, False])
+def test_a_document_without_values_that_were_not_sent(columns: bool) -> None:
+    """Behind transformations by columns, and without: dates and the rest are as of any record."""
+    fields = {
+        "id": schema.INT64,
+        "day": logical.DATE,
+        "text": schema.OPTIONAL_STRING,
+        "list": Schema.array(schema.STRING).as_optional(),
+    }
+    rows = [
+        {"id": 1, "day": dt.date(1970, 1, 3), "text": "a", "list": ["a"]},
+        {"id": 2, "day": dt.date(1970, 1, 3), "text": UNAVAILABLE, "list": [UNAVAILABLE]},
+        {"id": 3, "day": dt.date(1970, 1, 3), "text": UNAVAILABLE, "list": None},
+    ]
+    struct = Schema.struct(fields)
+    values = (
+        StructColumns(struct, [[row[name] for row in rows] for name in fields]) if columns else Values(rows, struct)
+    )
+    batch = SinkBatch("t", values, keys=Values(["a", "b", "c"]), offsets=range(3))
+    made = writer(write_method="upsert", unavailable_value_placeholder=UNAVAILABLE, key_ignore="false")
+    lines, wrong = made.lines("t", "t", batch)
+    assert wrong == {}
+    bodies = [orjson.loads(item.splitlines()[1]) for item in lines.items]
+    day = 172_800_000
+    assert bodies == [
+        {"doc": {"id": 1, "day": day, "text": "a", "list": ["a"]}, "doc_as_upsert": True},
+        {"doc": {"id": 2, "day": day}, "upsert": {"id": 2, "day": day, "text": UNAVAILABLE, "list": [UNAVAILABLE]}},
+        {
+            "doc": {"id": 3, "day": day, "list": None},
+            "upsert": {"id": 3, "day": day, "text": UNAVAILABLE, "list": None},
+        },
     ]

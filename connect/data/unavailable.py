@@ -9,12 +9,15 @@ from __future__ import annotations
 import base64
 import hashlib
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from connect.data.schema import Type
-from connect.data.struct_columns import FieldColumn
+from connect.data.schema import Schema, Type
+from connect.data.struct_columns import FieldColumn, StructColumns
+from connect.data.values import Values
 
+#: Debezium's default.
+UNAVAILABLE: Final = "__debezium_unavailable_value"
 _TYPES: Final = frozenset({Type.STRING, Type.BYTES, Type.ARRAY, Type.MAP})
 _CLASSES: Final = frozenset({str, bytes, list, dict})
 
@@ -49,7 +52,7 @@ class Placeholder:
         found: dict[int, list[int]] = {}
         made = list(columns)
         for number, column in enumerate(columns):
-            rows = self._rows(column)
+            rows = self.rows_of(column)
             for row in rows:
                 found.setdefault(row, []).append(number)
             if rows:
@@ -59,8 +62,31 @@ class Placeholder:
                 made[number] = FieldColumn(column.schema, items)
         return made, found
 
-    def _rows(self, column: FieldColumn) -> list[int]:
-        """Where a column has the placeholder."""
+    def lacking(self, values: Values) -> Iterator[tuple[list[int], Values]]:
+        """The rows of structs that lack values, and these without the fields that they lack."""
+        for rows, group in values.groups():
+            for names, at in self._by_names(group).items():
+                yield [rows[place] for place in at], _without(group.take(at), names)
+
+    def _by_names(self, group: Values) -> dict[frozenset[str], list[int]]:
+        """The rows of values of one schema that lack some, by the names of these fields."""
+        names_of: dict[int, list[str]] = {}
+        held = group.struct_columns
+        if held is not None:
+            for field, column in zip(held.struct.fields, held.fields, strict=True):
+                for row in self.rows_of(column):
+                    names_of.setdefault(row, []).append(field.name)
+        else:
+            structs = enumerate(group.to_list())
+            names_of = {row: self.fields_of(item) for row, item in structs if isinstance(item, dict)}
+        found: dict[frozenset[str], list[int]] = {}
+        for row, names in sorted(names_of.items()):
+            if names:
+                found.setdefault(frozenset(names), []).append(row)
+        return found
+
+    def rows_of(self, column: FieldColumn) -> list[int]:
+        """The rows of a column that have no value."""
         kind = column.schema.type
         if kind not in _TYPES:
             return []
@@ -72,3 +98,14 @@ class Placeholder:
         elif (kind is Type.STRING and self._text not in column.items) or not any(column.items):
             return []
         return [row for row, value in enumerate(column.items) if value is not None and self._is(value)]
+
+
+def _without(values: Values, names: frozenset[str]) -> Values:
+    """Structs of one schema without some fields."""
+    schema, held = values.schemas[0], values.struct_columns
+    kept = None if schema is None else [field for field in schema.fields if field.name not in names]
+    smaller = None if kept is None else Schema.struct({field.name: field.schema for field in kept})
+    if held is not None and smaller is not None and kept:
+        return StructColumns(smaller, [held.fields[field.index] for field in kept])
+    items = [{name: cell for name, cell in item.items() if name not in names} for item in values.to_list()]
+    return Values(items, smaller)
