@@ -71,8 +71,8 @@ class Writer:
         self._options = options
         self._naming = Naming(options)
         self._documents = Documents(options.compact_maps)
-        upserts = options.method == UPSERT and options.unavailable
-        self._placeholder = Placeholder(options.unavailable) if upserts else None
+        text = options.unavailable if options.method == UPSERT else None
+        self._placeholder = Placeholder(text) if text else None
 
     def parts(self, batch: SinkBatch) -> tuple[list[Part], dict[int, DataError]]:
         """The parts of a batch, and its rows without a target with the reason."""
