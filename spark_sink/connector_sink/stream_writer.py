@@ -15,6 +15,7 @@ from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMess
 from connect.data.record import TopicPartition
 from connect.errors import ConfigError, ConnectError, DataError, RetriableError
 from connect.pipeline.error_kinds import ErrorKind, kind_of
+from connect.telemetry import redaction
 from connect.telemetry.redaction import RedactingFilter, Redactor, names_a_secret
 from spark_sink.connector_sink import progress_files
 from spark_sink.connector_sink.delivery import said
@@ -93,7 +94,9 @@ def in_executor(work: Callable[[], T], *configs: Mapping[str, str], retries: boo
     """
     redactor = Redactor()
     for config in configs:
-        redactor.remember(value for key, value in config.items() if names_a_secret(key))
+        secrets = [value for key, value in config.items() if names_a_secret(key)]
+        redactor.remember(secrets)
+        redaction.redactor.remember(secrets)  # what dead letters are redacted with
     _log_to_stderr(redactor)
     try:
         return work()

@@ -13,6 +13,7 @@ from connect.pipeline import ErrorPolicy, Failure, Stage
 from connect.pipeline.dead_letters import original
 from connect.pipeline.failure import exception_name
 from connect.plugins import Plugins
+from connect.telemetry.redaction import names_a_secret, redactor
 from spark_sink.reading.plan import ReadPlan
 
 
@@ -34,6 +35,9 @@ class Failures:
         self._plan = plan
         self._policy = policy
         self._kept: list[FailedRecord] = []
+        # What is said of a failed record is redacted, and this process knows no secret by itself.
+        config = {**plan.worker, **plan.config}
+        redactor.remember(value for key, value in config.items() if names_a_secret(key))
         self._outputs = NoErrorOutputs()
         if plan.rows is not None and plan.rows.failures:
             policy.dead_letter = self._keep
@@ -85,8 +89,8 @@ class Failures:
                     "stage": failure.stage.value,
                     "class": failure.class_name or failure.operation,
                     "exception": exception_name(error),
-                    "message": str(error),
-                    "trace": "".join(traceback.format_exception(error)),
+                    "message": redactor.hide(str(error)),
+                    "trace": redactor.hide("".join(traceback.format_exception(error))),
                     "key": found.letter.key,
                     "value": found.letter.value,
                     "headers": [{"key": key, "value": value} for key, value in found.letter.headers] or None,

@@ -8,6 +8,7 @@ import pytest
 
 from connect.errors import ConfigError, ConnectError, DataError
 from connect.pipeline.error_kinds import ErrorKind, kind_of
+from connect.telemetry.redaction import redactor
 from spark_sink.connector_sink import progress_files
 from spark_sink.connector_sink.progress_files import Done, Span, Tally
 
@@ -15,7 +16,7 @@ from .raw import COLUMNS, plan, rows
 
 pytest.importorskip("pyspark")
 
-from spark_sink.connector_sink.stream_writer import SinkWriter, WriteFailed, Written
+from spark_sink.connector_sink.stream_writer import SinkWriter, WriteFailed, Written, in_executor
 
 
 def written(*spans: Span, **counts: int) -> Written:
@@ -93,3 +94,8 @@ def test_a_record_that_is_wrong_stays_an_error_of_a_record_which_no_restart_mend
         SinkWriter(plan("Noting", connector=json), COLUMNS).write(iter([rows(b"{", first=5)]))
     assert "\n" not in str(caught.value)
     assert kind_of(caught.value) is ErrorKind.RECORD
+
+
+def test_an_executor_knows_secrets_for_what_dead_letters_say() -> None:
+    said = in_executor(lambda: redactor.hide("of-s3cr3t-9-kind"), {"ssl.key.password": "s3cr3t-9", "topics": "of"})
+    assert said == "of-[hidden]-kind"

@@ -18,6 +18,7 @@ from .conftest import JSON, STRING
 
 ID = RowShape(Schema.struct({"id": INT64.as_optional()}))
 ALL = {"errors_tolerance": "all"}
+CAST = "org.apache.kafka.connect.transforms.Cast$Value"
 QUARANTINE = {"schema_evolution_on_mismatch": "quarantine"}
 
 
@@ -42,6 +43,15 @@ def test_values_are_rows_and_tombstones_are_null(in_executor):
     assert in_executor.rows([{"id": 1}, None, {"id": None}, {}], ID) == [
         {"_value": {"id": 1}}, {"_value": None}, {"_value": {"id": None}}, {"_value": {"id": None}}
     ]  # fmt: skip
+
+
+def test_what_is_said_of_a_failed_record_has_no_secret(in_executor):
+    cast = {"transforms": "c", "transforms_c_type": CAST, "transforms_c_spec": "n:int32"}
+    shape = RowShape(ID.values, failures=True)
+    (found,) = in_executor.rows([{"n": "of-s3cr3t-kind"}], shape, **ALL, **cast, ssl_key_password="s3cr3t")
+    failure = found["_failure"]
+    assert "of-[hidden]-kind" in failure["message"]
+    assert "s3cr3t" not in failure["message"] + failure["trace"]
 
 
 def test_transformations_have_run_and_drop_what_they_drop(in_executor):
