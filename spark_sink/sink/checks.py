@@ -11,7 +11,7 @@ from spark_sink.layout_keys import CONSOLE, DELTA, FIELD, GENERATED, ICEBERG, TA
 from spark_sink.merge_keys import NONE, SOFT
 from spark_sink.row_keys import APPEND, METADATA, OVERWRITE, UPSERT
 from spark_sink.rows.sql_types import schema_of_sql
-from spark_sink.table_rules import SAFE_HOURS
+from spark_sink.table_rules import SAFE_HOURS, table_for
 from spark_sink.table_settings import TableKeys, checkpoint_location
 
 _NO_SEQUENCE: Final = (
@@ -58,6 +58,23 @@ def _table(options: TableKeys) -> Iterator[Problem]:
         yield "table.field", "has no effect: table does not contain ${field}. Write table=/lake/${field}, for example."
     if FIELD in table and not field:
         yield "table", "contains ${field}, and table.field names no field. Write table.field=country, for example."
+    yield from _topics_of_one_table(options)
+
+
+def _topics_of_one_table(options: TableKeys) -> Iterator[Problem]:
+    """Topics whose rows would replace each other's. Transformations may give topics other names."""
+    table, raw = options.written_table or "", options.config.raw
+    if options.mode == APPEND or TOPIC not in table or is_path(table) or (raw.get("transforms") or "").strip():
+        return
+    first: dict[str, str] = {}
+    for topic in filter(None, map(str.strip, (raw.get("topics") or "").split(","))):
+        name = table_for(table, topic, None)
+        if (other := first.setdefault(name.lower(), topic)) != topic:
+            advice = "Write a path, or give one of them another name with RegexRouter."
+            yield (
+                "table",
+                f'makes one of the topics "{other}" and "{topic}", which replace each other\'s rows. {advice}',
+            )
 
 
 def _mode(options: TableKeys) -> Iterator[Problem]:
@@ -89,7 +106,7 @@ def _merging(options: TableKeys) -> Iterator[Problem]:
     if options.cdc_format != NONE and options.mode != UPSERT:
         yield "cdc.format", f"needs mode=upsert. With mode={options.mode} use the transformation ExtractNewRecordState."
     if options.cdc_format == NONE:
-        for key in ("cdc.position.column", "cdc.truncate"):
+        for key in ("cdc.position.column", "cdc.truncate", "cdc.unavailable.value.placeholder"):
             if options.config.raw.get(key) is not None:
                 yield key, "needs cdc.format=debezium."
     yield from _deleting(options)
