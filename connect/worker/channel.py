@@ -12,6 +12,7 @@ import socket
 import struct
 import threading
 import time
+from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -60,7 +61,9 @@ class Channel:
     def __init__(self, end: socket.socket) -> None:
         self.size = 0
         self._socket = end
-        self._sending = threading.Lock()
+        self._sending = threading.RLock()
+        self._is_sending = False
+        self._later: deque[bytes] = deque()  # of the thread that sends: what the collector has it log meanwhile
         self._buffer = bytearray()
 
     @classmethod
@@ -95,7 +98,7 @@ class Channel:
         if not self._sending.acquire(timeout=-1 if timeout is None else timeout):
             raise TimeoutError(_NOT_TAKEN)
         try:
-            self._send_until(deadline, _LENGTH.pack(len(data)) + data)
+            self._send_in_turn(deadline, _LENGTH.pack(len(data)) + data)
         finally:
             self._sending.release()
 
@@ -110,6 +113,26 @@ class Channel:
             open_ends = [each.fileno() for each in descriptors]
             sent = socket.send_fds(self._socket, [data], open_ends, flags=socket.MSG_DONTWAIT)
             self._send_until(time.monotonic() + _TAKEN_WITHIN_S, data[sent:])
+
+    def _send_in_turn(self, deadline: float, data: bytes) -> None:
+        """Send a message; after the one that this thread is sending, if it is.
+
+        While it does, the garbage collector or a signal may run a plug-in's code on it, which logs: asyncio says that a
+        task was destroyed, aiohttp that a session was not closed.
+        """
+        self._later.append(data)
+        if self._is_sending:
+            return
+        while self._later:
+            self._is_sending = True
+            try:
+                while self._later:
+                    self._send_until(deadline, self._later.popleft())
+            except BaseException:
+                self._later.clear()
+                raise
+            finally:
+                self._is_sending = False
 
     def _send_until(self, deadline: float, data: bytes) -> None:
         sent = 0

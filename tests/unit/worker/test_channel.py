@@ -1,5 +1,6 @@
 """The control pipe: whole messages, whatever the pipe makes of their bytes."""
 
+import gc
 import socket
 import struct
 import threading
@@ -111,6 +112,62 @@ def test_half_a_message_before_the_end_is_no_message(ends):
     theirs.close()
     with pytest.raises(EOFError):
         mine.receive()
+
+
+def test_what_is_said_while_a_message_is_sent_comes_behind_it(ends, monkeypatch):
+    """As by a `__del__` that the garbage collector calls there."""
+    mine, theirs = ends
+    sender = Channel(theirs)
+    send_until, said = sender._send_until, [messages.Log(40, "aiohttp.client", "Unclosed", None, 1.0), messages.Pause()]
+
+    def collected(deadline: float, data: bytes) -> None:
+        while said:
+            sender.send(said.pop(0), timeout=5)
+        send_until(deadline, data)
+
+    monkeypatch.setattr(sender, "_send_until", collected)
+    both = (messages.Renew(1.0), messages.Stop())
+    thread = threading.Thread(target=lambda: list(map(sender.send, both)), daemon=True)
+    thread.start()
+    thread.join(10)
+    assert not thread.is_alive()
+    came = [mine.receive() for _ in range(4)]
+    expected = [messages.Renew(1.0), messages.Log(40, "aiohttp.client", "Unclosed", None, 1.0)]
+    assert came == [*expected, messages.Pause(), messages.Stop()]
+
+
+def test_objects_that_log_when_they_are_collected_stop_no_pipe(ends):
+    mine, theirs = ends
+    mine._socket.settimeout(10)
+    sender = Channel(theirs)
+
+    class Session:
+        def __init__(self) -> None:
+            self.itself = self
+
+        def __del__(self) -> None:
+            if threading.current_thread() is thread:  # the other one reads
+                sender.send(messages.Stalled("Unclosed session"))
+
+    def work() -> None:
+        for number in range(2000):
+            Session()
+            sender.send(messages.Renew(float(number)))
+
+    thread = threading.Thread(target=work, daemon=True)
+    thresholds = gc.get_threshold()
+    gc.set_threshold(50)
+    try:
+        thread.start()
+        seen = []
+        while len(seen) < 2000:
+            if isinstance(message := mine.receive(), messages.Renew):
+                seen.append(message.until)
+        assert seen == [float(number) for number in range(2000)]
+        thread.join(10)
+        assert not thread.is_alive()
+    finally:
+        gc.set_threshold(*thresholds)
 
 
 def test_many_threads_may_send_at_once(ends):

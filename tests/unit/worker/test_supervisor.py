@@ -342,7 +342,7 @@ def test_a_task_that_does_not_listen_is_stopped_in_time_whatever_it_was_told(run
     run.await_polls(task)
     teller = threading.Thread(target=task.send, args=[messages.Stored(1, "more than the pipe takes" * 100_000)])
     teller.start()
-    until(task.child.channel._sending.locked)
+    until(lambda: task.child.channel._is_sending)
     run.supervisor.stop_task(task, graceful=0.5)
     assert run.await_end(task) == (None, None)
     teller.join()
