@@ -149,7 +149,7 @@ class Rebalances:
 
     def figures(self) -> Figures:
         """Kafka's figures."""
-        role = self._role()
+        role, owned = self._role(), self._owned()
         with self._lock:
             since = math.nan if self._ended is None else (self._clock() - self._ended) * 1000
             return {
@@ -162,7 +162,11 @@ class Rebalances:
                     "rebalance-max-time-ms": self._milliseconds.largest,
                     "rebalance-avg-time-ms": self._milliseconds.average,
                     "time-since-last-rebalance-ms": since,
-                }
+                },
+                "connect-coordinator-metrics": {
+                    "assigned-connectors": len(owned.connectors),
+                    "assigned-tasks": len(owned.tasks),
+                },
             }
 
     def samples(self) -> list[Sample]:

@@ -23,7 +23,7 @@ from connect.settings.metrics_keys import JMX_REPORTER, MetricsOptions
 from connect.settings.raw import comma_separated
 from connect.storage import ConnectorStatus, State
 from connect.telemetry import processes
-from connect.telemetry.catalogue import DOCS, FOR_KAFKA, KAFKA, Naming, prometheus_name
+from connect.telemetry.catalogue import DOCS, FOR_KAFKA, GROUPS, KAFKA, Naming, prometheus_name
 from connect.telemetry.exposition import Family, families, text
 from connect.telemetry.metrics import Kind, Registry, Sample
 from connect.telemetry.redaction import redactor
@@ -134,7 +134,7 @@ class WorkerMetrics:
         yield from _samples("connect-worker-metrics", self._totals(), {}, naming)
         for more in self._more:
             for group, figures in more.figures().items():
-                yield from _samples(group, figures, {}, naming)
+                yield from _samples(group, figures, client if "client-id" in GROUPS[group] else {}, naming)
         for name in sorted({*self._worker.statuses.connectors(), *(task[0] for task in self._worker.tasks.all())}):
             status, tasks = self._here(name), self._worker.tasks.of(name)
             labels = {"connector": name}

@@ -55,6 +55,7 @@ GROUPS: Final = {
     "app-info": ("client-id",),
     "connect-worker-metrics": (),
     "connect-worker-rebalance-metrics": (),
+    "connect-coordinator-metrics": ("client-id",),
     "connector-metrics": ("connector",),
     "connector-task-metrics": ("connector", "task"),
     "connector-transform-metrics": ("connector", "task", "transform"),
@@ -127,6 +128,11 @@ KAFKA: Final[tuple[KafkaMetric, ...]] = (
         rebalance_max_time_ms="The longest rebalance lately.",
         rebalance_avg_time_ms="The mean of the rebalances lately.",
         time_since_last_rebalance_ms="Since the last rebalance ended.",
+    ),
+    *_group(
+        "connect-coordinator-metrics",
+        assigned_connectors="Connectors that the group has given to this worker.",
+        assigned_tasks="Tasks that the group has given to this worker.",
     ),
     *_group(
         "connector-metrics",

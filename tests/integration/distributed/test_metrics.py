@@ -74,6 +74,12 @@ def test_rebalances_are_counted_by_what_began_them(pool: Pool, tmp_path: Path) -
     assert total(first, "connect_rebalances_total", cause="member") > others
     completed = total(first, f"{group}completed_rebalances_total")
     assert completed > before
+    assigned = "kafka_connect_connect_coordinator_metrics_assigned_"
+    counts = [
+        [total(worker, f"{assigned}{what}", client_id=worker.id) for worker in pool.workers]
+        for what in ("connectors", "tasks")
+    ]
+    assert (sum(counts[0]), sum(counts[1])) == (1, 2)
     assert completed == total(first, "connect_rebalances_total") == total(first, "connect_rebalance_seconds_count")
     pool.until(lambda: total(first, f"{group}rebalancing") == 0)
     assert total(first, f"{group}epoch") >= 2

@@ -68,6 +68,12 @@ def test_a_rebalance_is_counted_under_what_began_it_and_how_long_it_took(rebalan
     assert counted == {"start": 1, "given_back": 1, "member": 1}
 
 
+def test_what_the_group_has_given_to_the_worker_is_counted(rebalances: Rebalances, owner: Owner) -> None:
+    owner.work = Work.of(["a", "b"], [("a", 0), ("a", 1), ("c", 0)])
+    counted = rebalances.figures()["connect-coordinator-metrics"]
+    assert counted == {"assigned-connectors": 2, "assigned-tasks": 3}
+
+
 def test_each_is_remembered_with_its_time_its_reason_and_what_moved(
     rebalances: Rebalances, clock: Clock, owner: Owner
 ) -> None:
