@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from connect.jvm.cache import filled_once
-from connect.plugins.jars import SERVICES, interface_of, jars_of, java_plugins, stamp_of
+from connect.plugins.jars import SERVICES, in_manifests, interface_of, jars_of, java_plugins, stamp_of
 
 _MANIFESTS: Final = "manifests-of-connect-runtime.jar"
 
@@ -58,11 +58,6 @@ def _has_jars(place: Path) -> bool:
 
 @cache
 def _has_manifests(place: Path) -> bool:
-    def has(jar: Path) -> bool:
-        try:
-            with zipfile.ZipFile(jar) as archive:
-                return any(name.startswith(f"{SERVICES}org.apache.kafka.connect.") for name in archive.namelist())
-        except (OSError, zipfile.BadZipFile):
-            return False
-
-    return any(map(has, jars_of(place)))
+    """Whether its manifests name all that is found in it."""
+    named = in_manifests(place)
+    return bool(named) and all(ref.name in named for ref in java_plugins(place))

@@ -2,7 +2,8 @@
 
 A folder of plugin.path holds plug-ins: folders of jars or classes, and jars with all their dependencies. Each is
 visible only to the JVMs that run it, with a class loader of its own. Its plug-ins are those in its manifests
-(`META-INF/services`, KIP-898); without any, those of its classes that extend Kafka Connect's.
+(`META-INF/services`, KIP-898); without any, those of its classes that extend Kafka Connect's. Where a jar that has a
+manifest lies beside one of a connector that has none, connectors and converters are found by the names of classes, too.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ from __future__ import annotations
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
-from functools import lru_cache
+from collections.abc import Callable, Container, Iterator, Mapping
+from contextlib import ExitStack, suppress
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -34,6 +35,10 @@ _BASES: Final[Mapping[str, PluginKind]] = {
 #: The folder of a jar that has its manifests, a file for each interface.
 SERVICES: Final = "META-INF/services/"
 _MOST_CLASSES: Final = 200_000
+#: How the names of plug-ins end that are found by them.
+_TOLD_BY_NAME: Final = ("Connector", "Converter")
+#: What is raised where a jar is damaged.
+_UNREADABLE: Final = (OSError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError)
 _VERSION: Final = re.compile(rb"^(?:Implementation-Version|Bundle-Version): *(\S+)", re.MULTILINE)
 
 
@@ -83,8 +88,10 @@ def stamp_of(folder: Path) -> tuple[tuple[str, int, int], ...]:
 @lru_cache(maxsize=256)
 def _found(folder: Path, stamp: tuple[tuple[str, int, int], ...]) -> tuple[PluginRef, ...]:
     jars = [Path(path) for path, _, _ in stamp]
-    found = list(_by_manifest(folder, jars)) or list(_by_class(folder, jars))
-    return tuple(sorted({ref.name: ref for ref in found}.values(), key=lambda ref: (ref.kind.value, ref.name)))
+    found = {ref.name: ref for ref in _by_manifest(folder, jars)}
+    more = list(_by_name(folder, jars, found) if found else _by_class(folder, jars))
+    found |= {ref.name: ref for ref in more}
+    return tuple(sorted(found.values(), key=lambda ref: (ref.kind.value, ref.name)))
 
 
 def _by_manifest(folder: Path, jars: list[Path]) -> Iterator[PluginRef]:
@@ -96,6 +103,46 @@ def _by_manifest(folder: Path, jars: list[Path]) -> Iterator[PluginRef]:
             for line in data.decode("utf-8", "replace").splitlines():
                 if cls := line.partition("#")[0].strip():
                     yield _ref(cls, kind, folder, _version(jar))
+
+
+def in_manifests(folder: Path) -> set[str]:
+    """The classes that the manifests of a plug-in name."""
+    return {ref.name for ref in _by_manifest(folder, jars_of(folder))}
+
+
+def _by_name(folder: Path, jars: list[Path], named: Container[str]) -> Iterator[PluginRef]:
+    """Connectors and converters, as their names say, which no manifest names. Few classes are read."""
+    with ExitStack() as opened:
+        classes: dict[str, tuple[Path, zipfile.ZipFile, str]] = {}
+        for jar in filter(Path.is_file, jars):
+            with suppress(*_UNREADABLE):
+                archive = opened.enter_context(zipfile.ZipFile(jar))
+                for entry in archive.namelist():
+                    if entry.endswith(".class") and "META-INF" not in entry:
+                        classes.setdefault(entry.removesuffix(".class").replace("/", "."), (jar, archive, entry))
+
+        @cache
+        def read(name: str) -> ClassFile | None:
+            with suppress(ValueError, *_UNREADABLE):
+                _, archive, entry = classes[name]
+                return read_class(archive.read(entry))
+            return None
+
+        known: dict[str, PluginKind | None] = dict(_BASES)
+
+        def kind_of(name: str) -> PluginKind | None:
+            if name not in known:
+                known[name] = None  # a circle ends
+                found = read(name) if name in classes else None
+                known[name] = next(filter(None, map(kind_of, found.parents)), None) if found else None
+            return known[name]
+
+        for name, (jar, _, _) in classes.items():
+            if not name.endswith(_TOLD_BY_NAME) or name in named:
+                continue
+            found = read(name)
+            if found is not None and found.concrete and (kind := kind_of(name)):
+                yield _ref(name, kind, folder, _version(jar))
 
 
 def _by_class(folder: Path, jars: list[Path]) -> Iterator[PluginRef]:
@@ -138,7 +185,7 @@ def _version(jar: Path) -> str | None:
 
 def _entries(place: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:
     """Files of a jar, or of a folder of classes, by names."""
-    with suppress(OSError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError):
+    with suppress(*_UNREADABLE):
         if place.is_dir():
             for file in sorted(place.rglob("*")):
                 name = file.relative_to(place).as_posix()

@@ -93,6 +93,27 @@ def test_manifests_say_it_where_there_are_any(tmp_path: Path) -> None:
     assert [ref.name for ref in java_plugins(place)] == ["x.A"]
 
 
+def test_a_connector_without_a_manifest_is_found_beside_a_jar_that_has_one(tmp_path: Path) -> None:
+    api = "org.apache.kafka.connect."
+    avro, folder = "x.AvroConverter", tmp_path / "p"
+    converter = class_file(avro, "z.Any", f"{api}storage.Converter")
+    jar(folder / "avro.jar", {avro: converter}, "7", {f"{api}storage.Converter": avro})
+    jar(folder / "base.jar", {"y.Base": class_file("y.Base", f"{api}sink.SinkConnector", flags=0x0421)})
+    classes = {
+        "y.OrdersSinkConnector": class_file("y.OrdersSinkConnector", "y.Base"),
+        "y.HiddenSinkConnector": class_file("y.HiddenSinkConnector", "y.Base", flags=0x0421),
+        "y.HttpConnector": class_file("y.HttpConnector"),
+        "y.CircleConnector": class_file("y.CircleConnector", "y.CircleConnector"),
+    }
+    jar(tmp_path / "p" / "orders.jar", classes, version="2.1")
+    (tmp_path / "p" / "damaged.jar").write_bytes(b"no archive")
+    found = {(ref.kind, ref.name, ref.version) for ref in java_plugins(tmp_path / "p")}
+    assert found == {
+        (PluginKind.CONVERTER, "x.AvroConverter", "7"),
+        (PluginKind.SINK, "y.OrdersSinkConnector", "2.1"),
+    }
+
+
 def test_each_jar_and_each_folder_is_a_plug_in(tmp_path: Path) -> None:
     jar(tmp_path / "b.jar", {"x.B": class_file("x.B", SOURCE)})
     jar(tmp_path / "deep" / "lib" / "c.jar", {"x.C": class_file("x.C", SOURCE)})

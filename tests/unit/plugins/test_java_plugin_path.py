@@ -46,6 +46,16 @@ def test_a_plug_in_without_manifests_is_given_some(tmp_path: Path) -> None:
     assert plugin_path(places) == path
 
 
+def test_a_connector_that_the_manifests_beside_it_leave_out_is_named(tmp_path: Path) -> None:
+    jar(tmp_path / "p" / "mask.jar", {}, services={_SERVICE: "acme.Mask\n"})
+    name = "acme.LinesConnector"
+    jar(tmp_path / "p" / "lines.jar", {name: class_file(name, _SOURCE)})
+    (one,) = plugin_path([tmp_path / "p"]).iterdir()
+    assert not one.is_symlink()
+    services = {f"META-INF/services/{_SOURCE}": f"{name}\n", f"META-INF/services/{_SERVICE}": "acme.Mask\n"}
+    assert _services(one) == services
+
+
 def test_a_plug_in_that_is_renewed_is_looked_at_again(tmp_path: Path) -> None:
     place = tmp_path / "plain.jar"
     jar(place, {"acme/Lines": class_file("acme/Lines", _SOURCE.replace(".", "/"))})
