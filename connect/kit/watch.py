@@ -66,8 +66,8 @@ class Watch(threading.Thread, Generic[T]):
         context: the connector's.
         retry_seconds: the pause after a failed look or chore.
         chores: run after each first look.
-        changed: compares earlier and current work: whether that requires other tasks.
-        names: of work, to log changes; None logs nothing.
+        changed: compares earlier and current work: whether that requires other tasks. What it raises is a refusal, too.
+        names: of work, to log changes; None logs nothing. Likewise.
         closing: called on this thread at its end.
     """
 
@@ -149,20 +149,22 @@ class Watch(threading.Thread, Generic[T]):
         """Look once. Returns the seconds until the next time."""
         try:
             found = self._look()
+            differs = self._found is not None and self._changed(self._found, found)
+            names = [] if self._names is None else list(map(str, self._names(found)))
         except Exception as error:
             self._error = error
-            self._waiter.waits(str(error), what=getattr(error, "waits_for", None))
+            self._waiter.waits(str(error) or type(error).__name__, what=getattr(error, "waits_for", None))
             self._refusals = 0 if isinstance(error, RetriableError) else self._refusals + 1
             if self._refusals == _REFUSALS:
                 self._connector.raise_error(error)
             return self._retry_seconds
         with self._lock:  # who asks meanwhile either gets it, or is asked again
-            changed = self._wanted or (self._found is not None and self._changed(self._found, found))
+            changed = self._wanted or differs
             self._error, self._found, self._wanted, self._refusals = None, found, False, 0
         self._waiter.goes_on()
         if changed:
             if self._names is not None:
-                log.info("The %s are now: %s.", self._what, ", ".join(map(str, self._names(found))) or "none")
+                log.info("The %s are now: %s.", self._what, ", ".join(names) or "none")
             self._connector.request_task_reconfiguration()
         return self._seconds
 

@@ -142,6 +142,24 @@ def test_after_three_refusals_the_connector_fails_once(start: Start, context: Co
     assert context.raised == [error]
 
 
+@pytest.mark.parametrize("part", ["changed", "names"])
+def test_a_part_of_the_connectors_that_raises_ends_no_thread(start: Start, context: Context, part: str) -> None:
+    def breaks(*_: object) -> Any:
+        if look.finds != ["a"]:
+            raise ValueError
+        return [] if part == "names" else False
+
+    look = Looks(["a"])
+    watch = start(look, **{part: breaks})
+    assert watch.found(60) == ["a"]
+    look.finds = ["b"]
+    until(lambda: context.raised)
+    look.finds = ["a"]
+    count = look.count
+    until(lambda: look.count >= count + 3)
+    assert len(context.raised) == 1
+
+
 def test_without_seconds_it_looks_until_it_has_found(start: Start) -> None:
     look = Looks(RetriableError("away"))
     watch = start(look, None)
