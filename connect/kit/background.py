@@ -18,12 +18,17 @@ For example:
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, TypeVar
+
+from connect import ConnectError
+
+log = logging.getLogger(__name__)
 
 J = TypeVar("J")
 
@@ -203,6 +208,9 @@ class BackgroundWriter(Generic[J]):
                 self._write(jobs)
             except Exception as raised:  # whoever has given the jobs sorts it out
                 error = raised
+            except BaseException as raised:  # asyncio's CancelledError, for example: the thread has to go on
+                error = ConnectError(f"A write was ended by {type(raised).__name__}. {raised}".strip())
+                error.__cause__ = raised
             with self._changed:
                 kept, lane.writing = lane.writing, []
                 lane.busy = False
@@ -214,4 +222,7 @@ class BackgroundWriter(Generic[J]):
                 self._update(lane)
                 self._changed.notify_all()
             if error is not None and kept and self._failed is not None:
-                self._failed(lane.name, [each.job for each in kept], error)
+                try:
+                    self._failed(lane.name, [each.job for each in kept], error)
+                except Exception:
+                    log.exception("%s: a write failed, and so did what is called then", self._name)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import random
 import threading
 from collections.abc import Callable, Iterator
@@ -111,6 +112,39 @@ def test_a_lane_whose_write_fails_stands_still_until_it_is_tried_again(target: T
     assert writer.settle(PATIENCE_S)
     assert target.written[3:] == ["a1", "a2", "a3"]
     assert writer.error is None
+
+
+@pytest.mark.parametrize("error", [asyncio.CancelledError(), SystemExit(1)])
+def test_a_write_that_is_cancelled_has_failed(make: Make, target: Target, error: BaseException) -> None:
+    errors = [error]
+
+    def write(jobs: list[str]) -> None:
+        if errors:
+            raise errors.pop()
+        target.written += jobs
+
+    writer = make()
+    writer._write = write
+    writer.add("a")
+    assert writer.settle(PATIENCE_S)
+    assert type(error).__name__ in str(writer.error)
+    writer.retry()
+    assert writer.settle(PATIENCE_S)
+    assert target.written == ["a"]
+
+
+def test_what_is_called_after_a_failed_write_may_fail_too(make: Make, target: Target) -> None:
+    def fail(*_: object) -> None:
+        raise ValueError("nobody listens")
+
+    writer = make(failed=fail)
+    target.bad = {"a"}
+    writer.add("a")
+    assert writer.settle(PATIENCE_S)
+    target.bad = set()
+    writer.retry()
+    assert writer.settle(PATIENCE_S)
+    assert target.written == ["a"]
 
 
 def test_what_failed_and_what_waits_behind_it_can_be_taken_back(target: Target, make: Make) -> None:
