@@ -39,17 +39,21 @@ class TopicSync:
         self._has_acls = True
 
     def partitions(self) -> list[TopicPartition]:
-        """The partitions to copy, each of which exists at the target: missing ones are created."""
+        """The partitions to copy, each of which exists at the target: missing ones are created.
+
+        Where the target refuses that, they are left out, and the log says so.
+        """
         wanted = {topic: n for topic, n in sorted(self._source.topics().items()) if self._wanted(topic) and n}
         there = self._target.topics()
         missing = [topic for topic in wanted if self._remote(topic) not in there]
-        copied = self._source.topic_settings(missing)
-        made = []
+        originals = self._source.topic_settings(missing)
+        counts: dict[str, int] = {}
         for topic, partitions in wanted.items():
             remote = self._remote(topic)
+            counts[topic] = partitions
             try:
                 if remote not in there:
-                    settings = self._chosen(copied.get(topic, {}))
+                    settings = self._chosen(originals.get(topic, {}))
                     if self._target.make_topic(remote, partitions, self._replication, settings):
                         log.info("%s: made topic %s with %d partitions", self._target.name, remote, partitions)
                 elif there[remote] < partitions:
@@ -58,12 +62,15 @@ class TopicSync:
             except RefusedError as error:
                 if error.code in _FOR_ALL:
                     raise
-                self._say(topic, f"{error} Topic {topic} is not copied.")
+                counts[topic] = there.get(remote, 0)
+                left_out = (
+                    f"Partitions of {topic} from {there[remote]} on are" if remote in there else f"Topic {topic} is"
+                )
+                self._say(topic, f"{error} {left_out} not copied.")
                 continue
             self._said.pop(topic, None)
-            made.append(topic)
-        self._topics = made
-        return [TopicPartition(topic, number) for topic in made for number in range(wanted[topic])]
+        self._topics = [topic for topic, partitions in counts.items() if partitions]
+        return [TopicPartition(topic, number) for topic, count in counts.items() for number in range(count)]
 
     def sync_settings(self) -> int:
         """Copy the topics' settings. Returns the number of changed topics."""
