@@ -123,7 +123,7 @@ class JavaTask(EngineTask):
 
     def _made(self, loaders: jvm.PluginLoaders) -> Any:
         context = self.context
-        config = worker_config(context.worker_config, loaders)
+        config = worker_config(context.worker_config, context.connector_config, loaders)
         distributed = is_distributed(context.worker_config)
         store = offset_store(context, config, loaders.plugins, distributed=distributed)
         worker = new_worker(f"{context.connector}-{self._number()}", config, store, loaders)

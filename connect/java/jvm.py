@@ -13,7 +13,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -292,16 +292,25 @@ class PluginLoaders:
         self.properties = {"plugin.path": str(plugin_path(places)), "plugin.discovery": discovery(places)}
         self.plugins = connect("runtime.isolation.Plugins")(to_map(self.properties))
 
-    @contextmanager
-    def of(self, name: str) -> Iterator[None]:
+    def of(self, name: str) -> AbstractContextManager[None]:
         """Within, this thread's class loader is that of a plug-in: some load classes of their own by it."""
         thread = java("java.lang.Thread").currentThread()
-        before = thread.getContextClassLoader()
-        thread.setContextClassLoader(self.plugins.pluginLoader(name, None, before))
-        try:
-            yield
-        finally:
-            thread.setContextClassLoader(before)
+        return _class_loader(self.plugins.pluginLoader(name, None, thread.getContextClassLoader()))
+
+    def all(self) -> AbstractContextManager[None]:
+        """Within, this thread's class loader finds the classes of all of them."""
+        return _class_loader(self.plugins.delegatingLoader())
+
+
+@contextmanager
+def _class_loader(loader: Any) -> Iterator[None]:
+    thread = java("java.lang.Thread").currentThread()
+    before = thread.getContextClassLoader()
+    thread.setContextClassLoader(loader)
+    try:
+        yield
+    finally:
+        thread.setContextClassLoader(before)
 
 
 def translated(call: Callable[[], T], what: str, *, plain: bool = False) -> T:

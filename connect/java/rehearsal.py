@@ -14,6 +14,7 @@ from typing import Any, Final
 
 _FILE: Final = "org.apache.kafka.connect.file.FileStream"
 _NOWHERE: Final = "127.0.0.1:1"
+_CONVERTER: Final = "org.apache.kafka.connect.converters.ByteArrayConverter"
 
 
 def rehearse(settings: Mapping[str, str], run: Callable[[type[Any], Any], None]) -> None:
@@ -51,7 +52,10 @@ class _Context:
     @property
     def connector_config(self) -> dict[str, str]:
         nowhere = {f"{self.client}.override.bootstrap.servers": _NOWHERE}
-        return {"name": self.connector, "connector.class": f"{_FILE}{self._kind}Connector", **self._topic, **nowhere}
+        # The worker's own converters may be plug-ins, which are not looked for.
+        converters = dict.fromkeys(("key.converter", "value.converter", "header.converter"), _CONVERTER)
+        connector = {"name": self.connector, "connector.class": f"{_FILE}{self._kind}Connector"}
+        return {**connector, **self._topic, **nowhere, **converters}
 
     @property
     def configs(self) -> dict[str, str]:

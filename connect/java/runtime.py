@@ -10,6 +10,9 @@ from connect.java import jvm
 RUNTIME: Final = "org.apache.kafka.connect.runtime."
 #: Of a worker's settings: what its tasks have no use for, or what is done already.
 _NOT_FOR_TASKS: Final = ("config.providers", "rest.", "listeners", "admin.listeners", "plugin.")
+#: Of the worker and of its clients: classes that no plug-in brings.
+_REPORTERS: Final = "metric.reporters"
+_CONVERTERS: Final = ("key.converter", "value.converter", "header.converter")
 
 
 def is_distributed(settings: Mapping[str, str]) -> bool:
@@ -17,11 +20,17 @@ def is_distributed(settings: Mapping[str, str]) -> bool:
     return "group.id" in settings
 
 
-def worker_config(settings: Mapping[str, str], loaders: jvm.PluginLoaders) -> Any:
-    """Java's WorkerConfig of a worker's settings, for its tasks. Raises Java's ConfigException."""
+def worker_config(settings: Mapping[str, str], connector: Mapping[str, str], loaders: jvm.PluginLoaders) -> Any:
+    """Java's WorkerConfig of a worker's settings, for tasks of a connector. Raises Java's ConfigException.
+
+    The worker's converters may be plug-ins. Those that the connector replaces need not be there.
+    """
     own = {key: value for key, value in settings.items() if not key.startswith(_NOT_FOR_TASKS)}
+    own = {key: value for key, value in own.items() if not key.endswith(_REPORTERS)}
+    own |= {key: connector[key] for key in _CONVERTERS if key in connector}
     kind = "distributed.DistributedConfig" if is_distributed(settings) else "standalone.StandaloneConfig"
-    return jvm.java(RUNTIME + kind)(jvm.to_map({**own, **loaders.properties}))
+    with loaders.all():
+        return jvm.java(RUNTIME + kind)(jvm.to_map({**own, **loaders.properties}))
 
 
 #: The ids of clusters that a worker of this process has asked, by its bootstrap.servers.

@@ -28,6 +28,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 SOURCE = "org.apache.kafka.connect.file.FileStreamSourceConnector"
 SINK = "org.apache.kafka.connect.file.FileStreamSinkConnector"
+STRINGS = "org.apache.kafka.connect.storage.StringConverter"
 #: A JVM starts within seconds, and on a busy machine within a minute.
 PATIENCE_S = 180.0
 
@@ -119,6 +120,33 @@ def test_alone_offsets_are_in_the_worker_s_file(
         assert [record.value().decode() for record in found] == lines
         with there.open("a") as file:
             file.write("two\n")
+
+
+def test_converters_of_the_worker_may_be_plug_ins(
+    pool: Pool,
+    broker: Broker,
+    tmp_path: Path,
+    chain: Path,
+    new_topic: Callable[..., str],
+    read: Callable[..., list[Any]],
+) -> None:
+    """And those that a connector replaces need no Java: here the one for keys is Python's alone."""
+    pool.settings |= {
+        "plugin.path": str(chain),
+        "key.converter": "io.confluent.connect.avro.AvroConverter",
+        "key.converter.schema.registry.url": "http://localhost:1",
+        "value.converter": "x.Chain$Backwards",
+        "header.converter": "x.Chain$Marked",
+        "metric.reporters": "com.acme.Reporter",
+    }
+    topic, there = new_topic(), tmp_path / "in.txt"
+    there.write_text("abc\n")
+    (worker,) = pool.start()
+    config = {"connector.class": SOURCE, "connector.language": "java", "file": str(there), "topic": topic}
+    worker.create("source", {**config, "key.converter": STRINGS})
+    pool.until(lambda: worker.runs("source", 1), "it runs")
+    (record,) = read(broker.bootstrap_servers, topic, 1)
+    assert record.value() == b"cba"
 
 
 def test_what_is_wrong_is_said_by_java(pool: Pool) -> None:
