@@ -21,6 +21,7 @@ guard.die_with(os.getppid())
 # handler that does nothing, because programs that a plug-in starts would inherit it if the signal were ignored.
 for _number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
     signal.signal(_number, lambda *_: None)
+signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # until here Ctrl-C waited: see `connect.worker.processes`
 for _module in PROVIDED:
     with contextlib.suppress(ImportError):
         import_module(_module)

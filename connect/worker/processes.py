@@ -18,7 +18,7 @@ import time
 import traceback
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from multiprocessing import forkserver, reduction
+from multiprocessing import forkserver, reduction, resource_tracker
 
 from connect.worker.channel import Channel
 
@@ -33,7 +33,15 @@ _starter = ThreadPoolExecutor(1, thread_name_prefix="fork-server")
 def start_server() -> None:
     """Start the fork server, if it does not run."""
     multiprocessing.set_forkserver_preload(["connect.worker.preload"])
-    _starter.submit(forkserver.ensure_running).result()
+    _starter.submit(_ensure_running).result()
+
+
+def _ensure_running() -> None:
+    resource_tracker.ensure_running()  # the fork server's, which takes the mask of this thread away
+    # The terminal's Ctrl-C goes to all processes, and the server would show where Python was just then. It inherits the
+    # mask, until it has a handler: see `connect.worker.preload`.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    forkserver.ensure_running()
 
 
 class ChildProcess:

@@ -4,7 +4,10 @@ import os
 import select
 import signal
 import socket
+import subprocess
+import sys
 from multiprocessing import forkserver
+from pathlib import Path
 
 import msgspec
 import psutil
@@ -40,6 +43,40 @@ def test_a_killed_child_is_gone_and_killing_it_again_is_harmless():
     made.kill()
     assert made.reap() == -signal.SIGKILL
     assert not psutil.pid_exists(made.pid)
+
+
+INTERRUPTED = """
+import os, signal, time
+from multiprocessing import forkserver
+from pathlib import Path
+from connect.worker.processes import start_server
+
+def catches(pid, number):
+    (caught,) = [line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("SigCgt")]
+    return int(caught.split()[1], 16) >> number - 1 & 1
+
+start_server()
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+server = forkserver._forkserver._forkserver_pid
+while Path(f"/proc/{server}/exe").exists() and not catches(server, signal.SIGTERM):  # as it does with its own handlers, once it is there
+    os.kill(server, signal.SIGINT)
+    time.sleep(0.001)
+assert Path(f"/proc/{server}/exe").exists(), "the server is gone"
+"""
+
+
+def test_ctrl_c_at_the_start_is_nothing_to_the_fork_server():
+    command = [sys.executable, "-c", INTERRUPTED]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_a_child_has_no_signals_blocked():
+    made = child()
+    status = Path(f"/proc/{made.pid}/status").read_text()
+    assert "SigBlk:\t0000000000000000" in status
+    made.kill()
+    made.reap()
 
 
 @pytest.mark.promise("P3", "P10")
