@@ -15,6 +15,7 @@ from connect.settings.connector_files import ConnectorFile, load_connector
 from connect.settings.definition import Config, Definition
 from connect.settings.opentelemetry_keys import SIGNALS
 from connect.settings.properties import ConfigFileError, Position, Properties, load
+from connect.settings.raw import trimmed
 from connect.settings.resolver import Resolver
 from connect.settings.worker_keys import DISTRIBUTED, STANDALONE, unknown_keys
 from connect.storage import FileOffsetStore, MemoryOffsetStore, OffsetStore
@@ -30,7 +31,7 @@ class WorkerFile:
 
     Attributes:
         written: as they stand in the file.
-        raw: with providers' values filled in.
+        raw: with providers' values filled in, and without blanks around values.
         config: the same, parsed. A wrong key has its default, so that the connectors can be checked anyway.
         resolver: for connectors.
     """
@@ -92,7 +93,7 @@ def worker_of(written: Properties, problems: Problems, definition: Definition) -
     redactor.remember(resolved.values[key] for key in resolved.secret_keys)
     for wrong in (*resolver.problems, *resolved.unresolved):
         problems.error(_where(written, wrong.key), wrong.message, key=wrong.key)
-    raw = resolved.values
+    raw = trimmed(resolved.values)
     for value in definition.validate(raw):
         for message in value.errors if value.name not in resolved.unusable else ():
             problems.error(_where(written, value.name), message, key=value.name)

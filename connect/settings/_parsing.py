@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
 from connect.errors import ConfigError
-
-#: What Java trims: a no-break space, for example, is part of the value.
-BLANKS: Final = "".join(map(chr, range(33)))
+from connect.settings.raw import BLANKS
 
 
 def boolean(name: str, raw: Any) -> bool | None:

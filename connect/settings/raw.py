@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import Final, TypeVar
 
 V = TypeVar("V")
+
+#: What Java trims: a no-break space, for example, is part of the value.
+BLANKS: Final = "".join(map(chr, range(33)))
+
+
+def trimmed(config: Mapping[str, str]) -> dict[str, str]:
+    """The same without blanks around the values, of which a properties file keeps those at the ends of lines.
+
+    As Kafka's readers of configurations take them away. For who reads values without a definition.
+    """
+    return {key: value.strip(BLANKS) for key, value in config.items()}
 
 
 def prefixed(config: Mapping[str, V], prefix: str) -> dict[str, V]:

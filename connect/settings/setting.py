@@ -14,6 +14,7 @@ from typing import Any, Final, Generic, Self, TypeVar, overload
 
 from connect.errors import MASK, ConfigError
 from connect.settings import _parsing
+from connect.settings.raw import BLANKS
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -248,7 +249,7 @@ Password: Final = _Declaration[Secret, str | Secret](Kind.PASSWORD)
 
 
 def _password(name: str, raw: Any) -> Secret | None:
-    return raw if raw is None or isinstance(raw, Secret) else Secret(str(raw).strip(_parsing.BLANKS))
+    return raw if raw is None or isinstance(raw, Secret) else Secret(str(raw).strip(BLANKS))
 
 
 _PARSERS: Final[Mapping[Kind, Callable[[str, Any], Any]]] = {

@@ -26,6 +26,7 @@ from connect.kafka.clients.java_rules import (
 from connect.kafka.clients.librdkafka import PROPERTIES
 from connect.kafka.clients.librdkafka_property import Value
 from connect.kafka.clients.override_rules import never, refuse
+from connect.settings.raw import trimmed
 
 __all__ = [
     "CONSUMER_DEFAULTS",
@@ -134,7 +135,7 @@ def task_java_settings(kind: Kind, worker: Mapping[str, str], connector: Mapping
         top["group.id"] = f"connect-{connector['name']}"
     if kind == "consumer" and connector.get("topics.regex"):
         top["exclude.internal.topics"] = "true"  # Java's default; a pattern could match them
-    return top | own | override
+    return trimmed(top | own | override)
 
 
 def client_login(java: Mapping[str, str]) -> tuple[str, str]:

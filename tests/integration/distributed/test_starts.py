@@ -12,7 +12,7 @@ import pytest
 from connect.ports import free_port
 from tests.servers.broker import a_broker
 
-from .pool import PATIENCE, Pool, PoolWorker
+from .pool import PATIENCE, Pool, PoolWorker, steady
 
 
 def started(pool: Pool, folder: Path, **changes: str) -> PoolWorker:
@@ -76,3 +76,15 @@ def test_one_that_waits_ends_when_it_is_told_to(pool_at: Callable[[str], Pool], 
     worker.until(lambda: "No broker answers" in worker.log)
     worker.signal(signal.SIGTERM)
     assert worker.process.wait(PATIENCE) == 0
+
+
+def test_a_worker_whose_file_has_blanks_at_the_ends_of_lines_is_in_the_same_group(pool: Pool, tmp_path: Path) -> None:
+    """A properties file keeps them. In a group of its own the worker would run all that the others run, too."""
+    (first,) = pool.start(1)
+    first.create("steady", steady(tmp_path, 4))
+    pool.until(lambda: pool.shared(1, 4), "it runs")
+    pool.settings = {key: f"{value} \t" for key, value in pool.settings.items()}
+    (second,) = pool.start(1)
+    members = {first.id, second.id}
+    pool.until(lambda: set(second.get("/cluster/rebalances")["rebalances"][0]["members"] or ()) == members, "one group")
+    pool.until(lambda: pool.shared(1, 4), "both share it")
