@@ -58,10 +58,11 @@ def catches(pid, number):
 start_server()
 signal.signal(signal.SIGINT, signal.SIG_IGN)
 server = forkserver._forkserver._forkserver_pid
-while Path(f"/proc/{server}/exe").exists() and not catches(server, signal.SIGTERM):  # as it does with its own handlers, once it is there
+here = Path(f"/proc/{server}/exe").exists
+while here() and not catches(server, signal.SIGTERM):  # as it does with its own handlers, once it has them
     os.kill(server, signal.SIGINT)
     time.sleep(0.001)
-assert Path(f"/proc/{server}/exe").exists(), "the server is gone"
+assert here(), "the server is gone"
 """
 
 
