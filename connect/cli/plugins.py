@@ -66,7 +66,10 @@ def _list(args: argparse.Namespace) -> int:
         if not folder.is_dir():
             print(f"connect: plugin path {folder}: there is no such folder.", file=sys.stderr)
             return INVALID
-    installed = Plugins.discover(folders).all()
+    plugins = Plugins.discover(folders)
+    installed = plugins.all()
+    for text in plugins.unreadable:
+        print(f"warning: could not read {text}", file=sys.stderr)
     print(_json(installed) if args.json else _by_kind(installed))
     return OK
 

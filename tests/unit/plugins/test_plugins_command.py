@@ -25,3 +25,11 @@ def test_the_list_for_programs_is_json_with_the_folders(tmp_path: Path, capsys: 
 def test_a_folder_that_is_not_there_is_an_invalid_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plugins", "list", "--plugin-path", "/not/there"]) == 2
     assert "/not/there: there is no such folder" in capsys.readouterr().err
+
+
+def test_a_module_that_is_no_python_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "orders.py").write_text("import connect\nclass Orders(connect.SinkConnector)\n    pass\n")
+    assert main(["plugins", "list", "--plugin-path", str(tmp_path)]) == 0
+    said = capsys.readouterr()
+    assert "Orders" not in said.out
+    assert said.err == f"warning: could not read {tmp_path}/orders.py:2: expected ':'\n"
