@@ -114,7 +114,7 @@ class FileStreamSourceTask(SourceTask):
         self._given = 0
         # Dealt from the front, put back at the end: a file that grows fast does not keep the others waiting.
         self._turns = files
-        self._stored = dict(zip(files, self.context.offsets([{"filename": file} for file in files]), strict=True))
+        self._stored = dict(zip(files, self.context.offsets(list(map(_partition, files))), strict=True))
 
     def poll(self) -> SourceBatch | None:
         if self._held is None:
@@ -189,7 +189,7 @@ class FileStreamSourceTask(SourceTask):
         return SourceBatch(
             self._topic,
             Text(texts, schema.STRING, valid=lines.encoding.codec != "utf-8"),
-            source_partitions={"filename": file},
+            source_partitions=_partition(file),
             source_offsets=Deferred(len(texts), lambda: list(map(offset, lines.ends())), offset_at),
         )
 
@@ -264,6 +264,12 @@ class FileStreamSourceConnector(SourceConnector):
         kept = {file: seen for file, seen in self._seen.items() if now - seen < self.forget_seconds}
         self._seen = kept | dict.fromkeys(found, now)
         return self._seen
+
+
+def _partition(file: str | None) -> dict[str, str | None]:
+    """The source partition of a file. What is not UTF-8 in its name is written as \\xff: no offset can hold the byte."""
+    text = None if file is None else file.encode(errors="surrogateescape").decode(errors="backslashreplace")
+    return {"filename": text}
 
 
 def patterns(file: str | None) -> list[str]:

@@ -99,6 +99,22 @@ def test_a_secret_of_a_config_provider_reaches_the_connector_and_not_the_log(
     assert "out.txt" not in running.log
 
 
+def test_files_whose_names_are_no_utf_8_are_read_and_gone_on_with(standalone, topic: str) -> None:
+    odd, out = os.fsencode(standalone.folder) + b"/in-\xff.txt", standalone.folder / "out.txt"
+    (standalone.folder / "in-a.txt").write_bytes(numbered(1, 10))
+    with open(odd, "wb") as file:  # noqa: PTH123 - a Path is text
+        file.write(numbered(11, 20))
+    files = standalone.source(topic, file="in-*.txt"), standalone.sink(topic, f"{topic}-sink")
+    running = standalone.start(*files)
+    running.until(lambda: out.exists() and sorted(out.read_bytes()) == sorted(numbered(1, 20)))
+    assert running.stop() == 0
+    with open(odd, "ab") as file:  # noqa: PTH123
+        file.write(numbered(21, 30))
+    running = standalone.start(*files)
+    running.until(lambda: sorted(out.read_bytes()) == sorted(numbered(1, 30)))
+    assert running.stop() == 0
+
+
 def test_blanks_at_the_ends_of_lines_are_no_part_of_a_value(standalone, topic: str) -> None:
     """A properties file keeps them, as Java's does; no reader of a value may."""
     connect = "org.apache.kafka.connect"
