@@ -18,6 +18,7 @@ from connect.data import schema as schemas
 from connect.data.schema import Schema, Type
 from connect.data.text import float32
 from connect.data.times import EPOCH
+from connect.errors import DataError
 
 _BLANKS: Final = "".join(map(chr, range(33)))
 _BLANK: Final = re.compile(r"[\0- ]*")
@@ -39,6 +40,9 @@ def parse(text: str) -> SchemaAndValue:
     """The value of a text, with its schema.
 
     An array or map whose elements have no schema in common, or that has none, is schemaless.
+
+    Raises:
+        DataError: a map has two keys that Python takes for one.
     """
     word = text.strip(_BLANKS)
     if word in _WORDS:
@@ -125,6 +129,8 @@ def _map(text: str, at: int) -> tuple[SchemaAndValue, int]:
         found = dict(zip(names, values, strict=True))
     except TypeError:
         raise _NoValueError from None  # a list as a key
+    if len(found) < len(names) and len(found) < len({(type(name), name) for name in names}):
+        raise DataError("two keys that only Java tells apart, as 1 and true, cannot be the keys of a dict.")
     schema = None if key_schema is None or value_schema is None else Schema.map(key_schema, value_schema)
     return SchemaAndValue(schema, found), at + 1
 
