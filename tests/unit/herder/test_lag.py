@@ -23,8 +23,8 @@ class Ask:
 def test_without_an_interval_connectors_that_are_gone_are_forgotten_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lag, "GroupLag", Ask)
     monkeypatch.setattr(lag, "connector_plugin", lambda *_: SimpleNamespace(kind=PluginKind.SINK))
-    clock = SimpleNamespace(monotonic=lambda: clock.now, time=lambda: clock.now, now=1000.0)
-    monkeypatch.setattr(lag, "time", clock)
+    now = [1000.0]
+    monkeypatch.setattr(lag, "time", SimpleNamespace(monotonic=lambda: now[0], time=lambda: now[0]))
     worker: Any = SimpleNamespace(
         config={"metrics.lag.interval.ms": 0},
         raw={},
@@ -36,6 +36,6 @@ def test_without_an_interval_connectors_that_are_gone_are_forgotten_too(monkeypa
     monkeypatch.setattr(lag.MetricsOptions, "parse", lambda _: SimpleNamespace(lag_interval=0.0, lag_samples=10))
     watch = LagWatch(worker)
     watch.of("a", {"topics": "t"})
-    clock.now += 601
+    now[0] += 601
     watch.of("b", {"topics": "t"})
     assert list(watch._watched) == ["b"]
