@@ -11,6 +11,7 @@ import java.util.Collection;
 import java.util.Collections;
 import java.util.Date;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
@@ -64,6 +65,7 @@ public final class Crossing {
     static final int TIMESTAMP = 2;
     static final int DATE = 3;
     static final int TIME = 4;
+    static final int PAIRS = 5;
 
     /** The moments that Python has. */
     static final long FIRST_MS = -62135596800000L;
@@ -929,11 +931,11 @@ public final class Crossing {
                 case 0xc6:
                     return bytes(buffer.getInt());
                 case 0xc7:
-                    return extension(buffer.get() & 0xff);
+                    return extension(schema, buffer.get() & 0xff);
                 case 0xc8:
-                    return extension(buffer.getShort() & 0xffff);
+                    return extension(schema, buffer.getShort() & 0xffff);
                 case 0xc9:
-                    return extension(buffer.getInt());
+                    return extension(schema, buffer.getInt());
                 case 0xcb: {
                     double number = buffer.getDouble();
                     boolean single = schema != null && schema.type() == Schema.Type.FLOAT32;
@@ -956,11 +958,11 @@ public final class Crossing {
                 case 0xd3:
                     return whole(schema, buffer.getLong());
                 case 0xd6:
-                    return extension(4);
+                    return extension(schema, 4);
                 case 0xd7:
-                    return extension(8);
+                    return extension(schema, 8);
                 case 0xd8:
-                    return extension(16);
+                    return extension(schema, 16);
                 case 0xd9:
                     return text(buffer.get() & 0xff);
                 case 0xda:
@@ -992,8 +994,12 @@ public final class Crossing {
             return found;
         }
 
-        Object extension(int length) {
-            if (buffer.get() == DECIMAL) {
+        Object extension(Schema schema, int length) {
+            int kind = buffer.get();
+            if (kind == PAIRS) {
+                return map(schema, size() / 2);
+            }
+            if (kind == DECIMAL) {
                 int scale = buffer.getInt();
                 return new BigDecimal(new BigInteger(bytes(length - 4)), scale);
             }
@@ -1669,10 +1675,16 @@ public final class Crossing {
                 Map map = (Map) value;
                 Schema ofKeys = schema == null ? null : schema.keySchema();
                 Schema ofValues = schema == null ? null : schema.valueSchema();
-                map(map.size());
+                int pairs = keys(map) ? pairs(map.size()) : -1;
+                if (pairs < 0) {
+                    map(map.size());
+                }
                 for (Object each : map.entrySet()) {
                     pack(ofKeys, ((Map.Entry) each).getKey());
                     pack(ofValues, ((Map.Entry) each).getValue());
+                }
+                if (pairs >= 0) {
+                    buffer.putInt(pairs, buffer.position() - pairs - 5);
                 }
             } else if (value instanceof Struct) {
                 Struct struct = (Struct) value;
@@ -1703,6 +1715,54 @@ public final class Crossing {
             } else {
                 throw new DataException("A " + value.getClass().getName() + " is no value of Kafka Connect's.");
             }
+        }
+
+        /** Whether keys of a map have no place in one of MessagePack's. Refuses two that are one to Python. */
+        static boolean keys(Map map) {
+            boolean extended = false;
+            boolean texts = true;
+            for (Object key : map.keySet()) {
+                extended = extended || key instanceof Date || key instanceof BigDecimal;
+                texts = texts && key instanceof String;
+            }
+            if (!texts && map.size() > 1) {
+                HashSet seen = new HashSet();
+                for (Object key : map.keySet()) {
+                    if (!seen.add(asInPython(key))) {
+                        throw new DataException("two keys that only Java tells apart, as 1 and true, cannot be the "
+                                + "keys of a dict.");
+                    }
+                }
+            }
+            return extended;
+        }
+
+        /** A key that is equal to another one where Python's are. */
+        static Object asInPython(Object key) {
+            if (key instanceof Boolean) {
+                return Double.valueOf(((Boolean) key).booleanValue() ? 1 : 0);
+            }
+            if (key instanceof byte[]) {
+                return ByteBuffer.wrap((byte[]) key);
+            }
+            if (key instanceof BigDecimal) {
+                return ((BigDecimal) key).stripTrailingZeros();
+            }
+            if (key instanceof Number) {
+                double near = ((Number) key).doubleValue();
+                boolean whole = key instanceof Long && (long) near != ((Long) key).longValue();
+                return whole ? key : (Object) Double.valueOf(near + 0.0); // one zero
+            }
+            return key;
+        }
+
+        /** Begins a map as a list of keys and values by turns, and returns where its size is to stand. */
+        int pairs(int size) {
+            room(16);
+            int start = buffer.position() + 1;
+            buffer.put((byte) 0xc9).putInt(0).put((byte) PAIRS);
+            list(2 * size);
+            return start;
         }
 
         /** Begins a list of so many values. */

@@ -17,12 +17,13 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from operator import is_, itemgetter
 from typing import Any, Final
 
 import pyarrow as pa
 
+from connect.data import logical
 from connect.data.arrow import arrow_type
 from connect.data.column import Column, Constant, NoArrowForm, Plain
 from connect.data.field_column import FieldColumn
@@ -30,7 +31,7 @@ from connect.data.headers import NO_HEADERS, Header, Headers
 from connect.data.schema import INT_BITS, Schema, Type
 from connect.data.struct_columns import StructColumns
 from connect.data.values import GroupedValues, Values
-from connect.java.crossing.packed import pack, unpack
+from connect.java.crossing.packed import pack, paired, unpack
 from connect.java.crossing.schemas import schema_of, text_of
 
 TYPED, PACKED, FIELDS, CONSTANT = range(4)
@@ -98,7 +99,12 @@ class Writer:
             self.integer(0)
             return
         self.integer(1)
-        self._packed([[(each.key, self._index(each.schema), each.value) for each in row] for row in headers])
+        self._packed(
+            [
+                [(each.key, self._index(each.schema), _crossing(each.schema, each.value)) for each in row]
+                for row in headers
+            ]
+        )
 
     def raw_headers(self, headers: Column[Any]) -> None:
         """Headers as they lie in Kafka, of each row."""
@@ -118,7 +124,7 @@ class Writer:
                 array = None
         if array is None:
             self.integer(PACKED)
-            self._packed(column.items)
+            self._packed(_crossing(column.schema, column.items))
         else:
             self._typed(column.schema, array)
 
@@ -357,3 +363,19 @@ class Reader:
 
     def _align(self) -> None:
         self._at = (self._at + 7) & ~7
+
+
+def _crossing(schema: Schema | None, value: Any) -> Any:
+    """A value of a schema, or a list of some, as `pack` takes it."""
+    if schema is None or schema.type not in (Type.MAP, Type.STRUCT, Type.ARRAY):
+        return value  # of most
+    return paired(value) if _has_odd_keys(schema) else value
+
+
+@lru_cache(1000)
+def _has_odd_keys(schema: Schema) -> bool:
+    """Whether there are maps in it whose keys are of a logical type."""
+    if schema.key_schema is not None and logical.python_type(schema.key_schema) is not None:
+        return True
+    inner = [schema.value_schema, *(field.schema for field in schema.fields)]
+    return any(each is not None and _has_odd_keys(each) for each in inner)

@@ -4,6 +4,7 @@
 |---|---|
 | 1, a decimal | its scale, in 32 bits; its unscaled number, as BigInteger.toByteArray gives it |
 | 2, a timestamp; 3, a date; 4, a time of day | milliseconds, in 64 bits: since 1970, or since midnight |
+| 5, a map with such keys | a list of its keys and values by turns |
 
 See https://github.com/msgpack/msgpack/blob/master/spec.md.
 """
@@ -23,7 +24,7 @@ from connect.data import logical
 from connect.data.times import EPOCH
 from connect.errors import ConnectError, DataError
 
-_DECIMAL, _TIMESTAMP, _DATE, _TIME = range(1, 5)
+_DECIMAL, _TIMESTAMP, _DATE, _TIME, _PAIRS = range(1, 6)
 _SCALE, _LONG = struct.Struct(">i"), struct.Struct(">q")
 _DAY_MS: Final = 86_400_000
 _MS: Final = dt.timedelta(milliseconds=1)
@@ -48,7 +49,20 @@ def pack(value: Any) -> bytes:
     try:
         return ormsgpack.packb(value, _extension, _OPTIONS)
     except TypeError:
-        return ormsgpack.packb(_checked(value), _extension, _OPTIONS)
+        return ormsgpack.packb(paired(_checked(value)), _extension, _OPTIONS)
+
+
+def paired(value: Any) -> Any:
+    """The value with maps whose keys are dates, times or decimals as the extension for them.
+
+    The library makes texts of such dates and times: whoever knows that there may be some calls this before `pack`.
+    """
+    if isinstance(value, Mapping):
+        items = {key: paired(item) for key, item in value.items()}
+        if any(isinstance(key, dt.date | dt.time | Decimal) for key in items):
+            return ormsgpack.Ext(_PAIRS, pack([each for item in items.items() for each in item]))
+        return items
+    return [paired(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def unpack(data: bytes | memoryview) -> Any:
@@ -110,7 +124,7 @@ def _checked(value: Any) -> Any:
         raise DataError(f"{value} has more than 64 bits.")
     if isinstance(value, Decimal):
         _decimal(value)
-    elif not isinstance(value, int | float | bytes | bytearray | memoryview | dt.date | dt.time | None):
+    elif not isinstance(value, int | float | bytes | bytearray | memoryview | dt.date | dt.time | ormsgpack.Ext | None):
         raise DataError(f"A {type(value).__name__} is no value of Kafka Connect's.")
     return value
 
@@ -124,6 +138,9 @@ def _decimal(value: Decimal) -> bytes:
 
 
 def _value(extension: int, data: bytes) -> Any:
+    if extension == _PAIRS:
+        items = unpack(data)
+        return dict(zip(items[::2], items[1::2], strict=True))
     if extension == _DECIMAL:
         (scale,) = _SCALE.unpack_from(data)
         return logical.scaled(int.from_bytes(data[_SCALE.size :], "big", signed=True), scale)

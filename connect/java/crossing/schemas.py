@@ -14,7 +14,7 @@ from typing import Any, Final
 from connect.converters import json_schema
 from connect.converters.json_encode import lines
 from connect.data.schema import Schema
-from connect.java.crossing.packed import pack, unpack
+from connect.java.crossing.packed import pack, paired, unpack
 
 _MOST: Final = 10_000
 
@@ -34,7 +34,7 @@ def schema_of(text: bytes) -> Schema:
 
 
 def _written(schema: Schema, default: Any) -> str:
-    return base64.b64encode(pack(default)).decode()
+    return base64.b64encode(pack(paired(default))).decode()
 
 
 def _value(schema: Schema, node: str) -> Any:

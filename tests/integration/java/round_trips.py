@@ -1,9 +1,9 @@
 """Batches of drawn schemas and values cross into a JVM and back: `python -m tests.integration.java.round_trips`.
 
-Seven ways, for each seed: Java's own JsonConverter in our chain writes the bytes that ours writes, and reads them as
+Eight ways, for each seed: Java's own JsonConverter in our chain writes the bytes that ours writes, and reads them as
 ours does; so does its converter of headers; Java's InsertField returns each record as it was, with one field more; a
-number that is too large is refused; headers with long names are read; and defaults of every type come back. Prints what
-differs, and exits with 1.
+number that is too large is refused, and so are two keys of a map that are one to Python; headers with long names are
+read; and defaults of every type come back. Prints what differs, and exits with 1.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ def drawn_schema(chance: random.Random, depth: int = 0) -> Schema:
     if kind < 0.8:
         return Schema.array(drawn_schema(chance, depth + 1), optional=optional)
     if kind < 0.87:
-        return Schema.map(STRING, drawn_schema(chance, depth + 1), optional=optional)
+        keys = chance.choice([STRING, STRING, INT32, logical.DATE, logical.TIME, logical.TIMESTAMP, logical.decimal(2)])
+        return Schema.map(keys, drawn_schema(chance, depth + 1), optional=optional)
     fields = {f"f{number}": drawn_schema(chance, depth + 1) for number in range(chance.randrange(1, 6))}
     if depth and chance.random() < 0.3:
         fields["default"] = INT32.replace(default=chance.randrange(9))
@@ -87,8 +88,11 @@ def drawn_value(chance: random.Random, schema: Schema) -> Any:
             assert schema.value_schema is not None
             return [drawn_value(chance, schema.value_schema) for _ in range(chance.randrange(4))]
         case Type.MAP:
+            assert schema.key_schema is not None
             assert schema.value_schema is not None
-            return {f"k{number}": drawn_value(chance, schema.value_schema) for number in range(chance.randrange(3))}
+            names = schema.key_schema.type is Type.STRING
+            keys = [f"k{n}" if names else drawn_value(chance, schema.key_schema) for n in range(chance.randrange(3))]
+            return {key: drawn_value(chance, schema.value_schema) for key in keys}
     made = {field.name: drawn_value(chance, field.schema) for field in schema.fields}
     return made | {field.name: None for field in schema.fields if field.schema.default is not None}
 
@@ -275,6 +279,22 @@ def _long_names(chance: random.Random) -> None:
     java.close()
 
 
+def _keys(chance: random.Random) -> None:
+    """A map of Java with two keys that are one to Python is refused, and costs no entry."""
+    java = stand_in("header_converter", "org.apache.kafka.connect.storage.SimpleHeaderConverter", None)()
+    java.configure({})
+    for text in (b'{1:"a",true:"b"}', b'{0:1,"x":2,false:3}'):
+        try:
+            said = f"it has crossed: {java.to_connect_header('t', 'h', text)}"
+        except DataError as error:
+            said = str(error)
+        assert "two keys that only Java tells apart" in said, said
+    number = chance.randrange(1000)
+    read = java.to_connect_header("t", "h", b'{%d:1,"x":2,1.5:3}' % number)
+    _same({number: 1, "x": 2, 1.5: 3}, read.value, number)
+    java.close()
+
+
 def _same(wanted: Any, found: Any, record: Any) -> None:
     if repr(wanted) != repr(found) and wanted != found:
         raise AssertionError(f"{record}\nwanted {wanted!r}\nfound  {found!r}")
@@ -287,7 +307,7 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=1, help="the first of them")
     asked = parser.parse_args()
     for seed in range(asked.first, asked.first + asked.seeds):
-        for way in (_insert, _refuse, _convert, _headers, _defaults, _long_names):
+        for way in (_insert, _refuse, _convert, _headers, _defaults, _long_names, _keys):
             try:
                 way(random.Random(seed))
             except Exception as error:

@@ -12,7 +12,7 @@ import ormsgpack
 import pytest
 
 from connect.errors import DataError
-from connect.java.crossing.packed import pack, unpack
+from connect.java.crossing.packed import pack, paired, unpack
 
 VALUES = [
     None, True, False, 0, -1, 127, 128, -33, 2**31, -(2**63), 2**63 - 1, 0.1, -0.0, math.inf, "", "x" * 40, "日本 🎈",
@@ -84,3 +84,20 @@ def test_the_bytes_are_messagepack() -> None:
     assert ormsgpack.unpackb(pack({"a": [1, "b"]})) == {"a": [1, "b"]}
     assert pack(Decimal("-1.5")) == b"\xc7\x05\x01" + b"\x00\x00\x00\x01" + b"\xf1"
     assert pack(dt.date(1970, 1, 2)) == b"\xd7\x03" + (86_400_000).to_bytes(8, "big")
+
+
+@pytest.mark.parametrize(
+    "key", [Decimal("1.50"), dt.date(2024, 2, 29), dt.time(1, 2), dt.datetime(2024, 2, 29, tzinfo=dt.UTC)]
+)
+def test_dates_and_decimals_may_be_keys(key: Any) -> None:
+    """The library makes texts of such dates, and refuses such decimals."""
+    value = [{key: [{key: None}], "other": 1}, {"a": {}}]
+    assert unpack(pack(paired(value))) == value
+
+
+def test_decimals_are_keys_without_anybody_asking() -> None:
+    assert unpack(pack({"a": {Decimal("1.50"): 1}})) == {"a": {Decimal("1.50"): 1}}
+    with pytest.raises(DataError, match="has more than 64 bits"):
+        pack({Decimal("1.50"): 1 << 70})
+    with pytest.raises(DataError, match="has more than 64 bits"):
+        pack([paired({dt.date(2024, 1, 1): 1}), 1 << 70])
