@@ -129,6 +129,22 @@ def test_a_plain_key_has_the_name_of_pk_fields(target: Target) -> None:
     assert sorted(target.execute("SELECT code, name FROM people")) == [("A", "y"), ("a", "x")]
 
 
+@pytest.mark.parametrize("count", [1, 200], ids=["inserted", "loaded"])
+@pytest.mark.parametrize("target", ["mariadb"], indirect=True)
+def test_of_keys_that_a_collation_takes_for_one_the_last_record_counts(target: Target, count: int) -> None:
+    target.execute("CREATE TABLE people (code varchar(9) CHARACTER SET utf8mb4 PRIMARY KEY, name varchar(9))")
+    value = Schema.struct({"name": Schema(Type.STRING)})
+    written = [(f"{key}{n}", name) for key, name in (("é", "x"), ("E", "y"), ("e", "z")) for n in range(count)]
+    with run(target, insert_mode="upsert", pk_mode="record_key", pk_fields="code", delete_enabled="true") as sink:
+        sink.put(*(SinkRecord("people", {"name": name}, value, key, Schema(Type.STRING)) for key, name in written))
+        sink.put(
+            SinkRecord("people", {"name": "new"}, value, "a", Schema(Type.STRING)),
+            SinkRecord("people", None, None, "A", Schema(Type.STRING)),
+        )
+        sink.commit()
+    assert [name for (name,) in target.execute("SELECT name FROM people")] == ["z"] * count
+
+
 def test_values_of_no_struct_go_into_one_column(target: Target) -> None:
     with run(target, string_output_value_column_name="line") as sink:
         sink.put("one", "two", schema=Schema(Type.STRING), topic="people")
