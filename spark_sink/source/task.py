@@ -152,14 +152,17 @@ class SourceQueryTask(SupervisedTask):
         return f"{self.location}/{self.checkpoint}/{_QUERY}"
 
     def is_new(self) -> bool:
-        """Whether the checkpoint has no batch yet, so that the start position counts."""
-        return not self.has_checkpoint(self.checkpoint)
+        """Whether the checkpoint has no finished batch, so that the start position counts: also for a repeated one."""
+        return not self._has(self.checkpoint, "commits")
 
     def has_checkpoint(self, name: str) -> bool:
         """Whether a checkpoint of this name has a batch."""
+        return self._has(name, "offsets")
+
+    def _has(self, checkpoint: str, log_of: str) -> bool:
         from pyspark.errors import AnalysisException
 
-        path = f"{self.location}/{name}/{_QUERY}/offsets"
+        path = f"{self.location}/{checkpoint}/{_QUERY}/{log_of}"
         try:
             # Twice: of a single path that is not there Spark also logs a warning with a trace.
             listed = self.session.spark.read.format("binaryFile").load([path, path])

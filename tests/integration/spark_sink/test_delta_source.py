@@ -11,6 +11,7 @@ import pytest
 from connect.errors import ConfigError
 from connect.kafka.broker.embedded import Broker
 from spark_sink.session import Session
+from spark_sink.source.batches import BatchWriter, NotNow
 from spark_sink.source.delta_task import DeltaSourceTask
 from tests.integration.spark_sink.source_runs import JSON, Context, everything, running, values
 
@@ -196,6 +197,29 @@ def test_latest_is_what_comes_after_the_connector_has_begun(source: Any, table: 
         table.insert("(2, 2)")
         run.until_idle()
     assert source.records() == [({"id": 2}, {"id": 2, "n": 2})]
+
+
+@pytest.mark.promise("P10")
+@pytest.mark.parametrize("mode", ["changes", pytest.param("appends", marks=pytest.mark.slow)])
+def test_a_first_batch_that_is_repeated_begins_at_the_same_version(
+    source: Any, table: Table, monkeypatch: Any, mode: str
+) -> None:
+    for key in (1, 2, 3):
+        table.insert(f"({key}, {key})")
+    write, refused = BatchWriter.__call__, []
+
+    def refuse_once(writer: BatchWriter, rows: Any, batch: int) -> None:
+        if not refused:
+            refused.append(batch)
+            raise NotNow("The connector is paused.")
+        write(writer, rows, batch)
+
+    monkeypatch.setattr(BatchWriter, "__call__", refuse_once)
+    with source(key_fields="id", starting_version="3", mode=mode) as run:
+        run.until_written(1)
+        run.until_idle()
+    assert refused == [0]
+    assert source.records() == [({"id": 3}, {"id": 3, "n": 3})]
 
 
 @pytest.mark.slow
