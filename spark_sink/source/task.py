@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import time
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -28,6 +29,7 @@ log = logging.getLogger("connect.spark")
 
 _REPORT_S: Final = 1.0
 _QUERY: Final = "query"
+_CHANGED_IN: Final = re.compile(r"schema change in version (\d+)")
 
 
 class Place(NamedTuple):
@@ -84,7 +86,7 @@ class SourceQueryTask(SupervisedTask):
         self._reported: Mapping[str, Any] | None = None
         self._report_due = 0.0
         self._problem = ""
-        self._began_anew_at = -1
+        self._began_anew_at: tuple[int, str | None] | None = None  # with so many rows, for the columns of a version
         self.location = (self.running.checkpoint_location or self.folder_of_this_machine()).rstrip("/")
         self.exactly_once = self._exactly_once()
         self.check()
@@ -236,11 +238,15 @@ class SourceQueryTask(SupervisedTask):
         said = text_of(error)
         if NotNow.__name__ in said:
             return True
-        if "DELTA_SCHEMA_CHANGED" in said and self._began_anew_at < self.progress.rows:
-            log.info("the table has other columns now: the query restarts with them")
-            self._began_anew_at = self.progress.rows
-            return True
-        return False
+        if "DELTA_SCHEMA_CHANGED" not in said:
+            return False
+        version = _CHANGED_IN.search(said)
+        change = (self.progress.rows, version and version[1])
+        if change == self._began_anew_at:
+            return False
+        log.info("the table has other columns now: the query restarts with them")
+        self._began_anew_at = change
+        return True
 
     def look_around(self) -> None:
         if time.monotonic() < self._report_due:

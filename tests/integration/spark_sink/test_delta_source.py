@@ -234,6 +234,20 @@ def test_columns_that_come_begin_the_query_anew(source: Any, table: Table) -> No
 
 
 @pytest.mark.slow
+def test_columns_that_come_twice_without_a_row_between_them(source: Any, table: Table) -> None:
+    table.insert("(1, 1)")
+    with source(key_fields="id") as run:
+        run.until_idle()
+        for column in ("m", "o"):
+            before = run.task.queries[0].running
+            table.sql(f"ALTER TABLE {{t}} ADD COLUMNS ({column} string)")
+            run.until(lambda before=before: run.task.queries[0].running not in (None, before))  # type: ignore[misc]
+        table.insert("(2, 2, 'x', 'y')")
+        run.until_written(2)
+    assert by_key(source.records())[2] == [{"id": 2, "n": 2, "m": "x", "o": "y"}]
+
+
+@pytest.mark.slow
 def test_columns_may_be_left_out(source: Any, table: Table) -> None:
     table.insert("(1, 1)")
     with source(key_fields="id", columns_exclude="id") as run:
