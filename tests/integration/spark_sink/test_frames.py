@@ -142,6 +142,36 @@ def test_a_stream_goes_on_where_it_was(reader: Reader, broker: Broker, tmp_path:
     assert {row["later"] for row in found if row["n"] >= 10} == {"a field"}
 
 
+@pytest.mark.promise("P1", "P10")
+@pytest.mark.parametrize("late", [0, 3])
+def test_a_first_batch_that_is_repeated_begins_where_it_began(
+    reader: Reader, broker: Broker, tmp_path: Path, late: int
+) -> None:
+    topic = make_topic(broker)
+    produce(broker, topic, [{"n": n} for n in range(10)])
+    seen: list[int] = []
+    fails = [True]
+
+    def take(frame: Any, batch: int) -> None:
+        if fails[0]:
+            raise RuntimeError("told to fail")
+        seen.extend(row["n"] for row in frame.collect())
+
+    def run() -> None:
+        stream = reader(topic, stream=True).load()  # from the end of the topic on
+        written = stream.writeStream.foreachBatch(take).option("checkpointLocation", (tmp_path / "c").as_uri())
+        written.trigger(availableNow=True).start().awaitTermination(120)
+
+    with pytest.raises(Exception, match="told to fail"):
+        run()
+    produce(broker, topic, [{"n": n} for n in range(10, 10 + late)])
+    fails[0] = False
+    run()
+    produce(broker, topic, [{"n": 99}])
+    run()
+    assert seen == [*range(10, 10 + late), 99]
+
+
 def test_records_that_fail(reader: Reader, broker: Broker) -> None:
     topic = make_topic(broker)
     produce(broker, topic, [{"n": 1}, b"{broken", {"n": 2}, {"n": "three"}])
