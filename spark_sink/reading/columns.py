@@ -118,6 +118,11 @@ class RowColumns:
         self._shape = shape
         self._schema = schema
 
+    @property
+    def is_fixed(self) -> bool:
+        """Whether the schema never grows: fields that it does not have are left out."""
+        return self._shape.unknown == "ignore"
+
     def batch(self, records: SinkBatch) -> pa.RecordBatch:
         """The chain's output for these records, as one Arrow batch.
 
@@ -154,17 +159,17 @@ class RowColumns:
         return self._made(columns, n)
 
     def misfits(self, records: SinkBatch) -> Misfits:
-        """The rows that `batch` refuses: those that a wider schema would hold, or the others."""
+        """The rows that `batch` refuses."""
         reasons: dict[int, str] = {}
+        grows: int | None = None
         for _, values, schema, wrap in self._tables(records):
             try:
                 rows_of(values, schema, wrap=wrap, unknown=self._shape.unknown)
             except Unfit as unfit:
                 found = _misfits(values, schema, wrap, unfit)
-                if found.grows is not None:
-                    return found
+                grows = found.grows if grows is None else grows
                 reasons = {**found.reasons, **reasons}
-        return Misfits(reasons)
+        return Misfits(reasons, grows)
 
     def _tables(self, records: SinkBatch) -> Iterator[tuple[str, Values, Schema, str]]:
         shape = self._shape

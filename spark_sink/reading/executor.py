@@ -124,11 +124,13 @@ class Reading:
     def _without_misfits(self, records: SinkBatch, rows: RowColumns) -> Iterator[pa.RecordBatch]:
         """A batch without the rows that do not fit: those that no wider schema would hold are given up.
 
+        All are, where the schema never grows and errors are tolerated.
+
         Raises:
             SchemaChanged: the schema has to grow.
         """
         misfits = rows.misfits(records)
-        if (row := misfits.grows) is not None:
+        if (row := misfits.grows) is not None and not (rows.is_fixed and self._failures.tolerates_misfits):
             raise _changed_at(records, row)
         for row, reason in sorted(misfits.reasons.items()):
             self._failures.reject(records.slice(row, row + 1), reason)

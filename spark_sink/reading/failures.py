@@ -45,6 +45,11 @@ class Failures:
             task = TaskConfigs(plan.connector, 0, plan.worker, plan.config)
             self._outputs = ErrorOutputs(task, policy, plugins, lambda: None)
 
+    @property
+    def tolerates_misfits(self) -> bool:
+        """Whether records that do not fit the table go to the error policy, rather than end the query."""
+        return (self._plan.config.get("schema.evolution.on.mismatch") or "fail") != "fail"
+
     def reject(self, one: SinkBatch, reason: str) -> None:
         """This record does not fit the table, for this reason.
 
@@ -52,8 +57,7 @@ class Failures:
             SchemaError: the connector does not continue without it.
             RecordError: the error policy does not tolerate it.
         """
-        mismatch = self._plan.config.get("schema.evolution.on.mismatch") or "fail"
-        if mismatch == "fail":
+        if not self.tolerates_misfits:
             origin = f"{one.original_topics[0]}-{one.original_partitions[0]}@{one.offsets[0]}"
             raise SchemaError(
                 f"The record {origin} does not fit the table: {reason} Fix it, or have such records go to the error"

@@ -180,6 +180,16 @@ def test_records_that_fail(reader: Reader, broker: Broker) -> None:
     assert [row["n"] for row in rows(reader(topic, errors_tolerance="all").load())] == [1, 2]
 
 
+def test_records_that_wider_columns_would_hold_are_tolerated(reader: Reader, broker: Broker) -> None:
+    topic = make_topic(broker)
+    produce(broker, topic, [{"n": n} for n in range(500)])  # as many as are looked at
+    produce(broker, topic, [{"n": 0.5}, {"n": 501}])
+    with pytest.raises(Exception, match="does not fit the columns that the first records have"):
+        reader(topic).load().collect()
+    found = rows(reader(topic, errors_tolerance="all").load())
+    assert [row["n"] for row in found] == [*range(500), 501]
+
+
 @pytest.mark.parametrize(
     ("options", "says"),
     [
