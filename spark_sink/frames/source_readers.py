@@ -190,6 +190,7 @@ class SourceStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._schema = schema
         self._planner: Planner | None = None
         self._planned: dict[str, Any] | None = None  # the last offset that was given
+        self._plans_open = False  # whether its plan was given by the planner, which has not heard that it is written
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_planner": None}
@@ -208,9 +209,14 @@ class SourceStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self.stop()
             self._planner = Planner(self._frame, start["offsets"])
             self._planned = start
+        elif self._plans_open:
+            # Spark asks for the next batch when the last one is written, and says `commit` of it only after that.
+            self._planner.commit()
+        self._plans_open = False
         plan = self._planner.next()
         if plan is None:
             return start
+        self._plans_open = True
         told = {"plan": start["plan"] + 1, "splits": list(plan.splits), "offsets": self._planner.offsets()}
         self._planned = json.loads(json.dumps(told))
         return self._planned
@@ -221,8 +227,7 @@ class SourceStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return [SplitPartition(number, split) for number, split in enumerate(end["splits"])]
 
     def commit(self, end: dict[str, Any]) -> None:
-        if self._planner is not None and self._planned == end:
-            self._planner.commit()
+        """Nothing: see `latestOffset`."""
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """In an executor: the rows of a split."""
@@ -230,7 +235,7 @@ class SourceStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._frame.rows(partition.split, partition.number, self._shape, self._schema)
 
     def stop(self) -> None:
-        planner, self._planner = self._planner, None
+        planner, self._planner, self._plans_open = self._planner, None, False
         if planner is not None:
             try:
                 planner.close()

@@ -11,6 +11,7 @@ import pytest
 
 from tests.integration.connectors.s3.source_runs import lines
 from tests.servers.s3 import S3Bucket
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -116,6 +117,30 @@ def test_a_stream_goes_on_where_it_was(spark: Any, table: Table, tmp_path: Path)
     table.insert(*range(90, 100))
     run()
     assert Counter(seen) == Counter(range(100))
+
+
+@pytest.mark.promise("P2")
+def test_a_source_hears_that_a_stream_has_written_what_it_planned(
+    spark: Any, s3_bucket: S3Bucket, tmp_path: Path
+) -> None:
+    seen: list[int] = []
+    for start in range(0, 300, 100):
+        s3_bucket.put(f"{start:05}.jsonl", lines(range(start, start + 100)))
+    options = {
+        "connector.class": "S3SourceConnector",
+        **s3_bucket.config,
+        "topic": "lines",
+        "format.class": "io.confluent.connect.s3.format.json.JsonFormat",
+        "read.parts": "1",
+        "done.action": "delete",
+        "s3.poll.interval.ms": "100",
+    }
+    stream = spark.readStream.format("connect").options(**options).load()
+    written = stream.writeStream.foreachBatch(lambda frame, _: seen.extend(row["n"] for row in frame.collect()))
+    query = written.option("checkpointLocation", (tmp_path / "c").as_uri()).start()
+    until(lambda: not s3_bucket.keys(), 60, lambda: f"These objects stay: {s3_bucket.keys()}", every=0.2)
+    query.stop()
+    assert sorted(seen) == list(range(300))
 
 
 def test_what_cannot_be_read_is_refused(spark: Any, table: Table, tmp_path: Path) -> None:
