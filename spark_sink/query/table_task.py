@@ -127,7 +127,8 @@ class TableTask(SinkQueryTask):
         at, offset = found
         log.info("new fields, or fewer, in %s-%d at offset %d: the query restarts with them", *at, offset)
         sampler = self._sampler(query)
-        query.sample = sampler.look({**query.progress.offsets, at: offset}, query.sample, self.keep_going, MORE_ROWS)
+        positions = {**query.progress.offsets, at: offset}
+        query.sample = sampler.look(positions, query.sample, self.keep_going, MORE_ROWS, first=at)
         return True
 
     def _look(self, query: SinkQuery) -> None:

@@ -89,6 +89,7 @@ class Sampler:
         known: Sample | None,
         keep_going: Callable[[], None],
         rows: int = _ROWS,
+        first: TopicPartition | None = None,
     ) -> Sample:
         """Sample the next records.
 
@@ -97,6 +98,7 @@ class Sampler:
             known: the sample so far, to extend.
             keep_going: called before each partition; raises to end it.
             rows: the number for a partition, and more while those show no values.
+            first: a partition that is sampled in any case. Of the others only some are, where there are many.
 
         Raises:
             ConnectError: the brokers refuse, or the first record of a schema contradicts what is known.
@@ -105,6 +107,8 @@ class Sampler:
         begins = {partition: positions[partition] for partition in ends if partition in positions}
         begins |= self._ends.begins([partition for partition in ends if partition not in positions])
         ranges = {partition: (begins[partition], end) for partition, end in ends.items() if end > begins[partition]}
+        if first in ranges:
+            ranges = {first: ranges[first], **ranges}
         return self.look_at(ranges, known, keep_going, rows)
 
     def look_at(

@@ -111,6 +111,15 @@ def test_records_become_rows_and_the_group_hears_of_it(broker: Broker, sink: Mak
     assert noted(lake / "rows") == {(topic, partition, offset) for partition in (0, 1) for offset in range(100)}
 
 
+def test_fields_that_only_one_of_many_partitions_has(broker: Broker, sink: MakeSink, lake: Path) -> None:
+    count = 42  # some of them are not among those in which the schema is looked for
+    topic = make_topic(broker, count)
+    for partition in range(count):
+        produce(broker, topic, [{"n": partition, f"only_{partition}": "x"}], partition)
+    sink(topic).run_until({(topic, partition): 1 for partition in range(count)})
+    assert [row[f"only_{row['n']}"] for row in rows(lake / "rows")] == ["x"] * count
+
+
 @pytest.mark.slow
 def test_a_function_of_the_users_takes_batches_in_place_of_the_table(
     broker: Broker, sink: MakeSink, lake: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
