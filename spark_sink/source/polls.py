@@ -65,6 +65,8 @@ class Polls:
         self._done = _parsed(offset)
         begun = offset.get(_TO)
         self._begun: _Bound | None = None if begun is None else _parsed(json.loads(begun))
+        if self._columns and self._begun == {}:  # begun without such columns: where it was to end nobody knows
+            self._begun, self._batch = None, self._batch + 1
 
     def once(self) -> None:
         """Write the rows that are new, if there are any. Raises what Spark raises."""

@@ -114,6 +114,20 @@ def test_a_run_that_was_not_finished_is_repeated_with_the_same_rows(
     assert sorted(source.names()) == ["a", "b", "c"]
 
 
+@pytest.mark.parametrize("exactly_once", [True, False])
+def test_a_run_of_all_rows_that_was_not_finished_does_not_hold_up_those_by_a_column(
+    source: Any, rows_of: Callable[..., None], monkeypatch: Any, exactly_once: bool
+) -> None:
+    rows_of((1, "a", 0), (2, "b", 0))
+    with monkeypatch.context() as patch:
+        patch.setattr("spark_sink.source.polls.Polls._told", _killed)
+        with source(exactly_once=exactly_once) as run, pytest.raises(ConnectError, match="here it ends"):
+            run.until(lambda: False)
+    with source(exactly_once=exactly_once, incrementing_column_name="id") as run:
+        run.until(lambda: source.offset().get("incrementing") == 2, 30)
+    assert sorted(source.names()) == ["a", "a", "b", "b"]
+
+
 def _killed(polls: Any) -> dict[str, Any]:
     if polls._begun is None:
         raise RuntimeError("here it ends")
