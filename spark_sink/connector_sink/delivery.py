@@ -49,7 +49,7 @@ class Delivery(SinkDelivery):
         self._plan = plan
         self._number = number
         self._alive = mine.alive
-        self._waits = False  # and it is noted
+        self._waits = True  # and it is noted, perhaps by a process that was killed meanwhile
 
     @property
     def written(self) -> int:

@@ -77,6 +77,12 @@ def test_a_put_that_is_refused_comes_again_and_so_does_a_pre_commit(caplog: pyte
     assert caplog.text.count("The target is busy. Trying again in 0.001 s; nothing is lost.") == 3
 
 
+def test_the_note_of_a_process_that_was_killed_while_it_waited_goes(tmp_path: Path) -> None:
+    progress_files.waiting(str(tmp_path), 0, "Noting cannot put now: the target is busy")
+    write(plan("Noting", progress_folder=str(tmp_path)), 0, [rows(b"a")])
+    assert progress_files.read(str(tmp_path)).waiting == ""
+
+
 def test_what_a_write_waits_for_is_noted_while_it_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
     monkeypatch.setattr(Alive, "pause", lambda self, seconds: seen.append(progress_files.read(str(tmp_path)).waiting))
