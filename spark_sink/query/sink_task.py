@@ -232,6 +232,9 @@ class SinkQueryTask(SupervisedTask):
             if running is None:
                 running = self._begin_shut(query, generation, shut)
             elif not running.isActive:
+                positions, unfinished = self.generations.positions(generation, query.name)
+                if not unfinished:  # since it was looked at
+                    break
                 error = running.exception() or ConnectError("Spark ended the query that finishes the batch.")
                 if not self.recover(query, error):
                     return self._dropped(query, generation, positions, translate_error(error))
