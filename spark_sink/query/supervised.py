@@ -10,7 +10,6 @@ import logging
 import os
 import random
 import shutil
-import tempfile
 import time
 from abc import abstractmethod
 from collections.abc import Callable
@@ -25,6 +24,7 @@ from spark_sink.lease_file import LeaseFile, work_may_begin
 from spark_sink.query.progress import QueryProgress
 from spark_sink.query.turn import Turn
 from spark_sink.session import Session, class_archive, open_session
+from spark_sink.session.folders import locked_folder
 
 log = logging.getLogger("connect.spark")
 
@@ -72,7 +72,8 @@ class SupervisedTask(EngineTask):
         context = self.context
         self._paused = paused
         self.queries: list[Query] = []
-        folder = Path(tempfile.mkdtemp(prefix="connect-spark-"))
+        folder, lock = locked_folder()
+        context.exit_stack.callback(lock.close)
         context.exit_stack.callback(shutil.rmtree, folder, ignore_errors=True)
         self.lease_file = LeaseFile(folder / "lease")
         context.exit_stack.callback(self.lease_file.close)

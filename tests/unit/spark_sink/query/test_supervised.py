@@ -1,5 +1,9 @@
 """A task on Spark from its start to its end: what it opens is closed, however far its start came."""
 
+import os
+import signal
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -13,6 +17,7 @@ from connect.errors import ConnectError
 from connect.plugins.lifetime import Lifetime
 from spark_sink.query import supervised
 from spark_sink.query.supervised import Query, SupervisedTask
+from spark_sink.session.folders import locked_folder
 
 
 class Task(SupervisedTask):
@@ -63,6 +68,24 @@ def test_a_stop_reports_and_then_the_session_is_closed(tmp_path: Path, monkeypat
     life.end()
     assert task.calls == ["last report", "session closed"]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_folder_of_a_task_that_was_killed_goes_with_the_next(tmp_path: Path) -> None:
+    code = """if True:
+        import os, signal, types
+        from tests.unit.spark_sink.query import test_supervised as tests
+        task = tests.Task()
+        tests.supervised.open_session = lambda *_, **__: types.SimpleNamespace(turns=None, page="", close=None)
+        task.start(paused=False)
+        os.kill(os.getpid(), signal.SIGKILL)
+    """
+    environment = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
+    killed = subprocess.run([sys.executable, "-c", code], env=environment, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert [(folder / "lease").is_file() for folder in tmp_path.iterdir()] == [True]
+    folder, lock = locked_folder()
+    with lock:
+        assert list(tmp_path.iterdir()) == [folder]
 
 
 def test_a_session_that_cannot_be_opened_leaves_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
