@@ -22,6 +22,7 @@ from spark_sink.error_translation import translate_error
 from spark_sink.known_errors import SessionLost
 from spark_sink.lease_file import LeaseFile, work_may_begin
 from spark_sink.query.progress import QueryProgress
+from spark_sink.query.settings import QueryOptions
 from spark_sink.query.turn import Turn
 from spark_sink.session import Session, class_archive, open_session
 from spark_sink.session.folders import locked_folder
@@ -72,6 +73,7 @@ class SupervisedTask(EngineTask):
         context = self.context
         self._paused = paused
         self.queries: list[Query] = []
+        self._rests = QueryOptions.parse(context.connector_config).trigger != "interval"
         folder, lock = locked_folder()
         context.exit_stack.callback(lock.close)
         context.exit_stack.callback(shutil.rmtree, folder, ignore_errors=True)
@@ -248,7 +250,12 @@ class SupervisedTask(EngineTask):
         error = query.running.exception()
         query.progress.take(query.running)
         query.running = None
-        if error is None:
+        if error is None and not self._rests:
+            error = RetriableError(
+                f'The query "{query.name}" was ended, and Spark gives no error. Somebody has stopped it, or another '
+                "query uses its checkpoint: see that no other connector has the same checkpoint.location."
+            )
+        elif error is None:
             query.done = self.is_done(query)
         if query.done:
             log.info("all that was there when it began is written; it rests until it is restarted")

@@ -111,6 +111,22 @@ def test_records_become_rows_and_the_group_hears_of_it(broker: Broker, sink: Mak
     assert noted(lake / "rows") == {(topic, partition, offset) for partition in (0, 1) for offset in range(100)}
 
 
+@pytest.mark.promise("P9")
+def test_a_query_that_somebody_else_stops_goes_on(
+    broker: Broker, sink: MakeSink, lake: Path, session: Session, caplog: pytest.LogCaptureFixture
+) -> None:
+    topic = make_topic(broker)
+    produce(broker, topic, [{"n": 1}])
+    one = sink(topic)
+    with one.running() as run:
+        run.until(lambda: numbers(lake / "rows") == [1])
+        for query in session.spark.streams.active:
+            query.stop()
+        produce(broker, topic, [{"n": 2}])
+        run.until(lambda: numbers(lake / "rows") == [1, 2])
+    assert "was ended, and Spark gives no error" in caplog.text
+
+
 def test_fields_that_only_one_of_many_partitions_has(broker: Broker, sink: MakeSink, lake: Path) -> None:
     count = 42  # some of them are not among those in which the schema is looked for
     topic = make_topic(broker, count)

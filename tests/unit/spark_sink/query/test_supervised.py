@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,7 +15,9 @@ import pytest
 
 from connect.errors import ConnectError
 from connect.plugins.lifetime import Lifetime
+from connect.telemetry.metrics import Registry
 from spark_sink.query import supervised
+from spark_sink.query.progress import QueryProgress
 from spark_sink.query.supervised import Query, SupervisedTask
 from spark_sink.session.folders import locked_folder
 
@@ -121,3 +123,81 @@ def test_a_start_that_was_given_up_is_stopped_and_reports_nothing(monkeypatch: p
     life.start(paused=False)
     life.end()
     assert task.calls == ["session closed"]
+
+
+class Stream:
+    """Stands in for a StreamingQuery."""
+
+    def __init__(self) -> None:
+        self.recentProgress: list[dict[str, Any]] = []
+        self.isActive = True
+        self.status = {"isTriggerActive": False, "message": ""}
+
+    def exception(self) -> None:
+        return None
+
+    def awaitTermination(self, seconds: float) -> None: ...  # noqa: N802 - Spark's name
+
+    def stop(self) -> None:
+        self.isActive = False
+
+    def report(self, batch: int) -> None:
+        """A batch has ended."""
+        told: dict[str, Any] = {"runId": "r", "timestamp": str(batch), "sources": []}
+        self.recentProgress.append(told)
+
+
+class Streaming(Task):
+    """Runs one query.
+
+    Attributes:
+        streams: its runs.
+    """
+
+    def __init__(self, **config: str) -> None:
+        super().__init__()
+        self.context.connector_config = {key.replace("_", "."): value for key, value in config.items()}
+        self.streams: list[Stream] = []
+
+    def begin(self, query: Query) -> Any:
+        self.streams.append(Stream())
+        return self.streams[-1]
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Streaming]]:
+    """Starts a task with one query: `started(trigger="available_now")`."""
+    lives = []
+
+    def start(worker: Mapping[str, str] | None = None, **config: str) -> Streaming:
+        task = Streaming(**config)
+        task.context.worker_config = dict(worker or {})
+        opens(monkeypatch, task)
+        lives.append(Lifetime(task))
+        lives[-1].start(paused=False)
+        task.queries.append(Query("all", QueryProgress("all", Registry().labelled())))
+        task.watch(0)
+        return task
+
+    yield start
+    for life in lives:
+        life.end()
+
+
+@pytest.mark.promise("P9")
+def test_a_query_that_somebody_else_ends_is_begun_anew(started: Callable[..., Streaming], caplog: Any) -> None:
+    task = started()
+    task.streams[0].isActive = False
+    task.watch(0)
+    assert not task.queries[0].done
+    assert "was ended, and Spark gives no error" in caplog.text
+    task.queries[0].due = 0.0
+    task.watch(0)
+    assert len(task.streams) == 2
+
+
+def test_a_query_that_has_read_what_there_was_rests(started: Callable[..., Streaming]) -> None:
+    task = started(trigger="available_now")
+    task.streams[0].isActive = False
+    task.watch(0)
+    assert task.queries[0].done
