@@ -40,6 +40,11 @@ class QueryProgress:
         self._seen: tuple[str, str] | None = None
 
     @property
+    def newest(self) -> tuple[str, str] | None:
+        """What distinguishes the last report: it changes with each batch."""
+        return self._seen
+
+    @property
     def written(self) -> int:
         """Written records: the number of read ones, where they are not counted."""
         return self.rows

@@ -21,11 +21,13 @@ from connect.errors import ConnectError, RetriableError
 from spark_sink.error_translation import translate_error
 from spark_sink.known_errors import SessionLost
 from spark_sink.lease_file import LeaseFile, work_may_begin
+from spark_sink.query.polled import PolledQuery
 from spark_sink.query.progress import QueryProgress
 from spark_sink.query.settings import QueryOptions
 from spark_sink.query.turn import Turn
 from spark_sink.session import Session, class_archive, open_session
 from spark_sink.session.folders import locked_folder
+from spark_sink.session.masters import Kind, master_of
 
 log = logging.getLogger("connect.spark")
 
@@ -35,6 +37,8 @@ _TRIES: Final = 5
 _LONGEST_PAUSE_S: Final = 20.0
 #: How long a task that is to stop waits for a batch that is being written; all of it has a few seconds.
 _FINISH_S: Final = 2.5
+#: Where a Spark Connect server is on this machine.
+_HERE: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class GivenUp(ConnectError):
@@ -74,6 +78,7 @@ class SupervisedTask(EngineTask):
         self._paused = paused
         self.queries: list[Query] = []
         self._rests = QueryOptions.parse(context.connector_config).trigger != "interval"
+        self._held: dict[str, Any] = {}  # queries that go on without the lease file, and their last report before that
         folder, lock = locked_folder()
         context.exit_stack.callback(lock.close)
         context.exit_stack.callback(shutil.rmtree, folder, ignore_errors=True)
@@ -81,7 +86,7 @@ class SupervisedTask(EngineTask):
         context.exit_stack.callback(self.lease_file.close)
         began = time.monotonic()
         log.info("starting Spark")
-        config = {**_spark_keys(context.worker_config), **context.connector_config}
+        config = self._config = {**_spark_keys(context.worker_config), **context.connector_config}
         self.session = open_session(
             config,
             context.connector,
@@ -126,6 +131,7 @@ class SupervisedTask(EngineTask):
         self.translated(self._begin_all)
         self._wait(seconds)
         self.translated(self._look_after)
+        self.translated(self._hold_back)
         if any(query.progress.rows for query in self.queries):
             self._classes.start()
         return self.told()
@@ -183,9 +189,8 @@ class SupervisedTask(EngineTask):
 
     def driver_is_here(self) -> bool:
         """Whether Spark's driver sees this machine's files."""
-        config = self.context.connector_config
-        remote = config.get("spark.remote") or config.get("spark.master", "")
-        return not remote.startswith("sc://") or "//127.0.0.1:" in remote or "//localhost:" in remote
+        master = master_of(self._config)
+        return master.kind is not Kind.CONNECT or master.addresses[0][0] in _HERE
 
     def folder_of_this_machine(self) -> str:
         """The default folder of checkpoints, on this machine. Another machine begins at the group's offsets."""
@@ -245,6 +250,21 @@ class SupervisedTask(EngineTask):
             if not query.running.isActive:
                 self._ended(query)
         self.look_around()
+
+    def _hold_back(self) -> None:
+        """While no new work may begin, end the queries that do not hear of it, each behind the batch that it writes.
+
+        The driver of a Spark Connect server elsewhere sees no lease file.
+        """
+        if self.driver_is_here() or self.may_begin():
+            self._held.clear()
+            return
+        for query in self.queries:
+            if query.running is None or isinstance(query.running, PolledQuery):
+                continue
+            before = self._held.setdefault(query.name, query.progress.newest)
+            if query.progress.newest != before or not self._is_busy(query):
+                self.end_query(query)
 
     def _ended(self, query: Query) -> None:
         error = query.running.exception()

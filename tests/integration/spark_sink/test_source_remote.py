@@ -58,6 +58,35 @@ def test_a_table_and_its_changes(
     assert [value["n"] for key, value in found if key["id"] == 2] == [20]
 
 
+@pytest.mark.promise("P3")
+def test_a_pause_holds_on_a_server_of_another_machine(
+    broker: Broker, connect_server: Server, tmp_path: Path, new_topic: Callable[..., str], monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(DeltaSourceTask, "driver_is_here", lambda self: False)
+    topic, table = new_topic(), f"delta.`{tmp_path}/t`"
+    config = {
+        "name": f"remote-{topic}",
+        "table": f"{tmp_path}/t",
+        "topic": topic,
+        "key.fields": "id",
+        "checkpoint.location": (tmp_path / "checkpoints").as_uri(),
+        "trigger.interval.ms": "100",
+    }
+    with open_session({"spark.remote": connect_server.url}, "source") as session:
+        sql = session.spark.sql
+        sql(f"CREATE TABLE {table} (id bigint) USING delta TBLPROPERTIES (delta.enableChangeDataFeed = true)")
+        sql(f"INSERT INTO {table} VALUES (1)")
+        with running(DeltaSourceTask, Context(broker, config, {}), session, monkeypatch) as run:
+            until_written(run, 1)
+            run.task.pause()
+            run.until(lambda: run.task.queries[0].running is None)
+            assert not session.spark.streams.active
+            sql(f"INSERT INTO {table} VALUES (2)")
+            run.task.resume()
+            until_written(run, 2)
+    assert sorted(value["id"] for _, value in values(everything(broker, topic))) == [1, 2]
+
+
 def test_rows_of_a_query(
     broker: Broker, connect_server: Server, tmp_path: Path, new_topic: Callable[..., str], monkeypatch: Any
 ) -> None:

@@ -201,3 +201,52 @@ def test_a_query_that_has_read_what_there_was_rests(started: Callable[..., Strea
     task.streams[0].isActive = False
     task.watch(0)
     assert task.queries[0].done
+
+
+@pytest.mark.parametrize(
+    ("config", "here"),
+    [
+        ({}, True),
+        ({"spark.master": "spark://h:7077"}, True),
+        ({"spark.remote": "sc://h:15002"}, False),
+        ({"spark.master": "sc://h"}, False),
+        ({"spark.remote": "sc://127.0.0.1"}, True),
+        ({"spark.remote": "sc://localhost:15002/;token=t"}, True),
+    ],
+)
+@pytest.mark.parametrize("whose", ["worker", "connector"])
+def test_where_the_driver_is(started: Callable[..., Streaming], config: dict[str, str], here: bool, whose: str) -> None:
+    task = started(worker=config) if whose == "worker" else started(**config)
+    assert task.driver_is_here() is here
+
+
+@pytest.mark.promise("P3")
+def test_a_query_on_a_server_elsewhere_is_ended_behind_its_batch_while_it_may_not_go_on(
+    started: Callable[..., Streaming],
+) -> None:
+    task = started(spark_remote="sc://h:15002")
+    (stream,) = task.streams
+    stream.report(0)
+    stream.status["isTriggerActive"] = True
+    task.watch(0)
+    task.pause()
+    task.watch(0)
+    assert stream.isActive  # it is writing a batch
+    stream.report(1)  # and writes the next one, which comes again
+    task.watch(0)
+    assert not stream.isActive
+    task.watch(0)
+    assert len(task.streams) == 1
+    task.resume()
+    task.watch(0)
+    assert len(task.streams) == 2
+    task.pause()
+    task.watch(0)
+    assert not task.streams[1].isActive
+
+
+def test_a_query_whose_driver_sees_the_lease_goes_on(started: Callable[..., Streaming]) -> None:
+    task = started()
+    task.pause()
+    task.watch(0)
+    assert task.streams[0].isActive
