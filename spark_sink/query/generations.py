@@ -21,6 +21,7 @@ from typing import Any
 
 from connect.data.record import TopicPartition
 from connect.errors import ConnectError
+from spark_sink.paths import as_written
 from spark_sink.reading.plan import OffsetMap, as_map, as_offsets
 from spark_sink.tables.batch_offsets import offsets_in
 
@@ -84,9 +85,10 @@ class Generations:
 
     def queries(self, generation: Generation) -> set[str]:
         """The names of the queries that have begun a batch."""
-        files = f"{self.location}/{generation.name}/*/offsets"
-        listed = self._read(lambda: self._spark.read.format("binaryFile").load(files).select("path").collect())
-        return {row["path"].rsplit("/", 3)[1] for row in listed}
+        folder = as_written(f"{self.location}/{generation.name}")
+        files = self._spark.read.format("binaryFile").option("recursiveFileLookup", "true")
+        paths = [row["path"].split("/") for row in self._read(lambda: files.load(folder).select("path").collect())]
+        return {path[-3] for path in paths if path[-2] == "offsets"}
 
     def positions(self, generation: Generation, query: str) -> tuple[dict[TopicPartition, int], bool]:
         """Where a query continues by its checkpoint, and whether it has an unfinished batch."""
@@ -109,12 +111,13 @@ class Generations:
 
     def _newest(self, folder: str) -> int:
         """The highest number among a log's files; -1 for none."""
+        folder = as_written(folder)
         listed = self._read(lambda: self._spark.read.format("binaryFile").load(folder).select("path").collect())
         names = [row["path"].rstrip("/").rpartition("/")[2] for row in listed]
         return max((int(name) for name in names if name.isdecimal()), default=-1)
 
     def _lines(self, path: str) -> list[str]:
-        return [row["value"] for row in self._read(lambda: self._spark.read.text(path).collect())]
+        return [row["value"] for row in self._read(lambda: self._spark.read.text(as_written(path)).collect())]
 
     def _read(self, read: Any) -> list[Any]:
         from pyspark.errors import AnalysisException

@@ -13,6 +13,7 @@ from connect.api.metrics import PluginMetrics
 from connect.errors import ConnectError
 from connect.kafka.admin.new_topics import NewTopic
 from spark_sink.error_translation import text_of
+from spark_sink.paths import as_written
 from spark_sink.query.progress import rows_in
 from spark_sink.query.settings import QueryOptions
 from spark_sink.query.supervised import Query, SupervisedTask
@@ -164,7 +165,7 @@ class SourceQueryTask(SupervisedTask):
     def _has(self, checkpoint: str, log_of: str) -> bool:
         from pyspark.errors import AnalysisException
 
-        path = f"{self.location}/{checkpoint}/{_QUERY}/{log_of}"
+        path = as_written(f"{self.location}/{checkpoint}/{_QUERY}/{log_of}")
         try:
             # Twice: of a single path that is not there Spark also logs a warning with a trace.
             listed = self.session.spark.read.format("binaryFile").load([path, path])

@@ -16,6 +16,7 @@ from typing import Any
 from connect.data.record import TopicPartition
 from connect.errors import ConnectError
 from spark_sink.commit_notes import Ranges, covered
+from spark_sink.paths import as_written
 from spark_sink.reading.plan import as_offsets
 
 log = logging.getLogger(__name__)
@@ -67,4 +68,4 @@ def _lines(spark: Any, path: str) -> list[str]:
             return Path(local).read_text(encoding="utf-8").splitlines()
         except OSError:
             pass  # it is on another machine, or in the file system that Hadoop calls the default one
-    return [row["value"] for row in spark.read.text(path).collect()]
+    return [row["value"] for row in spark.read.text(as_written(path)).collect()]

@@ -7,6 +7,7 @@ import pytest
 from connect.data.record import TopicPartition
 from connect.errors import ConnectError
 from spark_sink.query.generations import Generation, Generations
+from spark_sink.tables.batch_offsets import BatchOffsets
 
 from .readings import Readings, Run
 
@@ -67,3 +68,17 @@ def test_a_checkpoint_that_is_damaged_is_named(readings: Readings, new_topic: An
     newest.unlink()
     with pytest.raises(ConnectError, match=f"The checkpoint {folder} is damaged: its batch {newest.name} has no"):
         ledger.positions(generation, "main")
+
+
+@pytest.mark.parametrize("name", ["orders [eu]", "{a,b}", "eu:orders", "a*b?", "a\\b"])
+def test_a_connector_may_have_any_name(spark: Any, tmp_path: Any, name: str) -> None:
+    ledger = Generations(spark, f"{tmp_path}/{name}")
+    generation = ledger.begin(None, {TopicPartition("t", 0): 2})
+    assert ledger.current() == generation
+    folder = tmp_path / name / generation.name / "all"
+    for log_of in ("offsets", "commits"):
+        (folder / log_of).mkdir(parents=True)
+        (folder / log_of / "0").write_text('v1\n{}\n{"t":{"0":7}}')
+    assert ledger.queries(generation) == {"all"}
+    assert ledger.positions(generation, "all") == ({TopicPartition("t", 0): 7}, False)
+    assert BatchOffsets(str(folder), {}).of(spark, 0) is not None
