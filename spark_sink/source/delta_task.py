@@ -68,6 +68,8 @@ class DeltaSourceTask(SourceQueryTask):
                     return None  # Spark takes no version that is not there
                 reader = reader.option("startingVersion", self.offset["version"])
             elif "timestamp" in self.offset:
+                if self._is_later(self.offset["timestamp"]):
+                    return None  # nor a moment
                 reader = reader.option("startingTimestamp", self.offset["timestamp"])
         rows = reader.load(self._table) if is_path(self._table) else reader.table(self._table)
         shape = self._shape([field.name for field in rows.schema.fields])
@@ -99,6 +101,13 @@ class DeltaSourceTask(SourceQueryTask):
     def _latest(self) -> int:
         """The table's newest version."""
         return int(self._sql(f"DESCRIBE HISTORY {self._name} LIMIT 1").first()["version"])
+
+    def _is_later(self, moment: str) -> bool:
+        """Whether a moment is later than the table's newest version."""
+        from pyspark.sql import functions as sf
+
+        newest = self._sql(f"DESCRIBE HISTORY {self._name} LIMIT 1")
+        return bool(newest.where(sf.col("timestamp") >= sf.lit(moment).cast("timestamp")).isEmpty())
 
     def _sql(self, text: str) -> Any:
         return self.session.spark.sql(text)

@@ -29,6 +29,7 @@ from spark_sink.source.writing import OutputPlan, WritePlan
 log = logging.getLogger("connect.spark")
 
 _REPORT_S: Final = 1.0
+_LOOK_AGAIN_S: Final = 1.0
 _QUERY: Final = "query"
 _CHANGED_IN: Final = re.compile(r"schema change in version (\d+)")
 
@@ -233,6 +234,7 @@ class SourceQueryTask(SupervisedTask):
     # While it runs.
 
     def begin(self, query: Query) -> Any:
+        query.due = time.monotonic() + _LOOK_AGAIN_S  # should it be too early
         return self.start_query() if self.may_begin() else None
 
     def recover(self, query: Query, error: BaseException) -> bool:

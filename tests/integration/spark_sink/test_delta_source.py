@@ -1,5 +1,6 @@
 """Changes of a real Delta table come to a real topic: in order for each key, each once, none left out."""
 
+import datetime as dt
 import json
 import random
 from collections.abc import Callable
@@ -195,6 +196,18 @@ def test_latest_is_what_comes_after_the_connector_has_begun(source: Any, table: 
         run.task.watch(0.1)
         assert source.offset()["version"] == 2
         table.insert("(2, 2)")
+        run.until_idle()
+    assert source.records() == [({"id": 2}, {"id": 2, "n": 2})]
+
+
+@pytest.mark.slow
+def test_a_moment_that_is_still_to_come_is_waited_for(source: Any, table: Table) -> None:
+    table.insert("(1, 1)")
+    moment = dt.datetime.now(dt.UTC) + dt.timedelta(seconds=2)
+    with source(key_fields="id", starting_timestamp=moment.isoformat()) as run:
+        run.until(lambda: dt.datetime.now(dt.UTC) > moment)
+        table.insert("(2, 2)")
+        run.until_written(1)
         run.until_idle()
     assert source.records() == [({"id": 2}, {"id": 2, "n": 2})]
 
