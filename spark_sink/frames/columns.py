@@ -27,9 +27,9 @@ _ARROW: Final = {
     "binary": pa.binary(),
     "array<struct<key:string,value:binary>>": pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())])),
 }
-#: Columns of values and keys that are not structs.
+#: Columns of values and keys that are not structs. No struct that is a key has a field of this name.
 WRAP: Final = "value"
-WRAP_KEY: Final = "key"
+WRAP_KEY: Final = "_key"
 #: Columns beside the value's fields.
 _METADATA: Final = ("_topic", "_partition", "_offset", "_timestamp")
 

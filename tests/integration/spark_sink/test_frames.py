@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka import Producer
 
 from connect.kafka.broker.embedded import Broker
 from spark_sink.session.server import Server
@@ -211,6 +212,17 @@ def test_a_schema_that_the_user_gives_needs_no_record(reader: Reader, broker: Br
     produce(broker, topic, [{"n": 1, "unknown": True, "later": "x"}, {"n": 2}])
     found = reader(topic).schema(columns).load().orderBy("_offset").collect()
     assert [tuple(row) for row in found] == [(0, 1, "x", None, None), (1, 2, None, None, None)]
+
+
+def test_keys_with_one_field_named_key_are_structs(reader: Reader, broker: Broker) -> None:
+    topic = make_topic(broker)
+    producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+    producer.produce(topic, b'{"n": 1}', key=b'{"key": "k"}')
+    assert producer.flush(30) == 0
+    options = {"key_converter": JSON, "key_converter_schemas_enable": "false"}
+    given = reader(topic, **options).schema("n int, _key struct<key: string>, _partition int, _offset long")
+    for made in (reader(topic, **options), given):
+        assert [row["_key"] for row in rows(made.load())] == [{"key": "k"}]
 
 
 def test_a_topic_without_records_says_what_to_do(reader: Reader, broker: Broker) -> None:
