@@ -73,8 +73,8 @@ class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         most = min(_rows(limit), self._pace.allowed())
         if self._plan.most_bytes:
             most = min(most, self._measured().records(begin, ends, most))
-            if lease_file is not None and not work_may_begin(lease_file):
-                return start  # looking at records has taken its time
+        if lease_file is not None and not work_may_begin(lease_file):
+            return start  # brokers have taken their time
         taken = take(begin, ends, most, self._turn)
         self._turn += len(taken)
         self._pace.spend(sum(offset - begin[partition] for partition, offset in taken.items()))

@@ -301,6 +301,17 @@ def test_nothing_new_is_offered_while_the_gate_is_shut(topics, tmp_path):
     assert one.latestOffset({"t": {"0": 10}}, ALL) == {"t": {"0": 10}}
 
 
+@pytest.mark.parametrize("most_bytes", [0, 1 << 40])
+def test_nothing_is_offered_when_the_gate_was_shut_while_brokers_were_asked(topics, tmp_path, monkeypatch, most_bytes):
+    topics.ranges = {T0: (0, 10)}
+    lease_file = LeaseFile(tmp_path / "lease_file")
+    lease_file.hold_until(math.inf)
+    ends = topics.ends
+    monkeypatch.setattr(topics, "ends", lambda places: (lease_file.hold_until(0.0), ends(places))[1])
+    one = reader(lease_file=str(lease_file.path), most_bytes=most_bytes)
+    assert one.latestOffset({}, ALL) == {}
+
+
 def test_what_comes_after_the_start_is_not_for_a_query_of_what_is_there(topics):
     topics.ranges = {T0: (0, 10)}
     one = reader()
