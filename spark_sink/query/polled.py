@@ -20,7 +20,7 @@ class PolledQuery:
 
     Args:
         poll: one poll; its errors end the query. Returns whether there may be more to read at this moment.
-        interval: seconds from the start of one poll to that of the next.
+        interval: seconds from the start of one poll to that of the next; with `once` there is no wait.
         may_begin: whether a poll may begin now.
         spark: the session of the polls; a running one is interrupted there when the query is stopped.
         once: end as soon as there is no more to read.
@@ -89,8 +89,11 @@ class PolledQuery:
                     self._over.wait(min(_LOOK_AGAIN_S, max(0.01, due - time.monotonic())))
                     continue
                 due = time.monotonic() + self._interval
-                if not self._do() and self._once:
-                    return
+                more = self._do()
+                if self._once:
+                    if not more:
+                        return
+                    due = time.monotonic()
         except Exception as error:  # Spark and plug-ins raise anything
             if not self._over.is_set():
                 self._error = error

@@ -68,17 +68,23 @@ class Polls:
         if self._columns and self._begun == {}:  # begun without such columns: where it was to end nobody knows
             self._begun, self._batch = None, self._batch + 1
 
-    def once(self) -> None:
-        """Write the rows that are new, if there are any. Raises what Spark raises."""
+    def once(self) -> bool:
+        """Write the rows that are new, if there are any. Raises what Spark raises.
+
+        Returns:
+            whether it finished a run that had been begun before, so that there may be rows behind its bound.
+        """
         rows = self._spark.sql(self._query)
         if not self._columns:
             self._commit(rows, {})
-            return
+            return False
         self._check(rows.schema)
         rows = rows.where(self._after(self._done))
-        bound = self._begun if self._begun is not None else self._newest(rows)
+        begun = self._begun
+        bound = begun if begun is not None else self._newest(rows)
         if bound:
             self._commit(rows.where(~self._after(bound)), bound)
+        return begun is not None
 
     def _commit(self, rows: Any, bound: _Bound) -> None:
         if self._begun is None:

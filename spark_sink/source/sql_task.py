@@ -77,11 +77,7 @@ class SqlSourceTask(SourceQueryTask):
         )
         once = self.running.trigger != "interval"
 
-        def poll() -> bool:
-            polls.once()
-            return False  # all of it is one batch
-
-        return PolledQuery(poll, options.poll_interval, self.may_begin, self.session.spark, once=once)
+        return PolledQuery(polls.once, options.poll_interval, self.may_begin, self.session.spark, once=once)
 
     def _shape(self, schema: Any) -> RowShape:
         options = self.options

@@ -114,6 +114,22 @@ def test_a_run_that_was_not_finished_is_repeated_with_the_same_rows(
     assert sorted(source.names()) == ["a", "b", "c"]
 
 
+def test_what_is_there_is_written_behind_a_run_that_was_not_finished(
+    source: Any, rows_of: Callable[..., None], monkeypatch: Any
+) -> None:
+    rows_of((1, "a", 0))
+    keys = {"incrementing_column_name": "id", "exactly_once": True, "trigger": "available_now"}
+    keys["poll_interval_ms"] = "3600000"
+    with monkeypatch.context() as patch:
+        patch.setattr("spark_sink.source.polls.Polls._told", _killed)
+        with source(**keys) as run, pytest.raises(ConnectError, match="here it ends"):
+            run.until(lambda: False)
+    rows_of((1, "a", 0), (2, "b", 0))
+    with source(**keys) as run:
+        run.until(lambda: run.task.queries[0].done)
+    assert source.names() == ["a", "b"]
+
+
 @pytest.mark.parametrize("exactly_once", [True, False])
 def test_a_run_of_all_rows_that_was_not_finished_does_not_hold_up_those_by_a_column(
     source: Any, rows_of: Callable[..., None], monkeypatch: Any, exactly_once: bool
