@@ -267,7 +267,7 @@ class FileStreamSourceConnector(SourceConnector):
 
 
 def _partition(file: str | None) -> dict[str, str | None]:
-    r"""The source partition of a file. Bytes of its name that are no UTF-8 are written as \xff: no offset can hold them."""
+    r"""The source partition of a file. Bytes of its name that are no UTF-8 stand as \xff: offsets hold text."""
     text = None if file is None else file.encode(errors="surrogateescape").decode(errors="backslashreplace")
     return {"filename": text}
 
