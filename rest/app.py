@@ -90,7 +90,8 @@ def create_app(
         timeout: of a request, in seconds.
 
     Raises:
-        ConfigError: an extension cannot be loaded, a rule for headers is wrong, or a file of rest.security.* is.
+        ExtensionError: an extension cannot be loaded, or fails.
+        ConfigError: a rule for headers is wrong, or a file of rest.security.* is.
     """
     guard = guard or open_guard(config, raw)
     access = Access() if guard is None else guard.access
@@ -106,7 +107,7 @@ def create_app(
     for router in (*routers, openapi.router, *([pages] if "connectors" in parts else [])):
         app.include_router(router)
     for name in options.extensions:
-        extension(name)(app, raw)
+        _extend(app, name, raw)
     routes = [route for router in routers for route in router.routes if isinstance(route, APIRoute)]
     rooms = Rooms.of(parts)
     guarded: ASGIApp = BoundedBodies(ConnectRules(metrics.NotedRoute(app), routes), rooms, requests_of_workers)
@@ -190,13 +191,27 @@ def _at_the_edge(app: ASGIApp, options: RestOptions, security: RestSecurityOptio
     return ResponseHeaders(app, rules) if rules else app
 
 
+class ExtensionError(ConfigError):
+    """An extension cannot be used: as in Kafka Connect, there is no worker without it."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__("rest.extension.classes", message)
+
+
+def _extend(app: FastAPI, name: str, raw: Mapping[str, str]) -> None:
+    found = extension(name)
+    try:
+        found(app, raw)
+    except Exception as error:  # it may raise anything
+        raise ExtensionError(f'"{name}" failed: {type(error).__name__}: {error}') from error
+
+
 def extension(name: str) -> Extension:
     """A callable by its name, "module:callable" or "module.callable". Operator code: it runs in the worker.
 
     Raises:
-        ConfigError: it cannot be loaded.
+        ExtensionError: it cannot be loaded.
     """
-    key = "rest.extension.classes"
     module, _, attribute = name.partition(":") if ":" in name else name.rpartition(".")
     try:
         found: Any = importlib.import_module(module)
@@ -204,11 +219,10 @@ def extension(name: str) -> Extension:
             found = getattr(found, part)
     except Exception as error:  # its module may raise anything
         why = f"{type(error).__name__}: {error}"
-        raise ConfigError(
-            key,
+        raise ExtensionError(
             f'"{name}" cannot be loaded ({why}). Name a Python callable, module:callable, that takes the FastAPI app'
             " and the worker's configuration; classes of Java do not run here.",
         ) from error
     if not callable(found):
-        raise ConfigError(key, f'"{name}" is not a callable.')
+        raise ExtensionError(f'"{name}" is not a callable.')
     return found  # type: ignore[no-any-return]  # as callable as it says

@@ -119,7 +119,7 @@ def _run(
 ) -> int:
     refused = threading.Event()
     herder = _herder(worker, raw, client, refused)
-    rest = BackgroundRest(addresses, raw, herder)
+    rest = BackgroundRest(addresses, raw, herder, refused.set)
     stop_herder: Callable[[], None] = lambda: None  # noqa: E731 - as long as it was not started
     try:
         if not _brokers_answer(raw, stop, rest.start, wait=wait):

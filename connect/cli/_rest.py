@@ -190,12 +190,16 @@ class BackgroundRest:
         addresses: see `take_addresses`.
         raw: the worker's properties.
         herder: carries out requests.
+        give_up: ends the worker: one of its extensions failed, which may be what keeps strangers out.
     """
 
-    def __init__(self, addresses: Addresses, raw: Mapping[str, str], herder: WorkerHerder) -> None:
+    def __init__(
+        self, addresses: Addresses, raw: Mapping[str, str], herder: WorkerHerder, give_up: Callable[[], None]
+    ) -> None:
         self._addresses = addresses
         self._raw = raw
         self._herder = herder
+        self._give_up = give_up
         self._server: Any = None
         self._starting: Thread | None = None
         self._stopped = False
@@ -244,6 +248,7 @@ class BackgroundRest:
         return StartingUp(app, lambda: herder.started)
 
     def _start(self) -> None:
+        from rest.app import ExtensionError
         from rest.server import RestServer, Site
 
         main, admin = self._addresses.main, self._addresses.admin
@@ -256,5 +261,7 @@ class BackgroundRest:
         try:
             if server.wait(_STARTS_WITHIN_S) and not self._stopped:
                 log.info("REST API at %s", ", ".join(str(bound.listener) for bound in main))
-        except Exception as error:  # said by the server; the connectors run on
+        except ExtensionError:  # said by the server
+            self._give_up()
+        except Exception as error:  # the same; the connectors run on
             log.debug("%s", error)

@@ -9,9 +9,10 @@ import signal
 import sys
 import time
 from collections.abc import Sequence
+from threading import Event
 from types import FrameType
 
-from connect.cli._exit import INVALID, OK
+from connect.cli._exit import FAILED, INVALID, OK
 from connect.cli._live import Live, Summaries, is_possible
 from connect.cli._problems import Problems
 from connect.cli._rest import BackgroundRest, take_addresses
@@ -42,7 +43,14 @@ def run_worker(worker_path: str, connector_paths: Sequence[str]) -> int:
     addresses = take_addresses(worker, problems)
     raw = {**worker.raw, **({"listeners": addresses.urls} if addresses is not None else {})}
     herder = standalone(raw, worker.config, worker.resolver, open_offsets(worker, problems))
-    rest = BackgroundRest(addresses, raw, herder) if addresses is not None else None
+    stop: StopSignals  # from when on signals are handled, and the REST API is started
+    failed = Event()
+
+    def give_up() -> None:
+        failed.set()
+        stop.ask()
+
+    rest = BackgroundRest(addresses, raw, herder, give_up) if addresses is not None else None
     herder.start()
     try:
         _check(herder, worker, connectors, problems)
@@ -66,7 +74,7 @@ def run_worker(worker_path: str, connector_paths: Sequence[str]) -> int:
         else:
             herder.stop()
     log.info("stopped in %.2f s", time.monotonic() - began)
-    return OK
+    return FAILED if failed.is_set() else OK
 
 
 _TARGETS = {
@@ -93,6 +101,10 @@ class StopSignals:
     def wait(self, seconds: float) -> bool:
         """Wait for one, at most this long. Returns whether there was one."""
         return bool(select.select([self._read], [], [], seconds)[0])
+
+    def ask(self) -> None:
+        """Do as if there was one."""
+        os.write(self._write, b"x")
 
     def _take(self, number: int, _: FrameType | None) -> None:
         if self._asked:

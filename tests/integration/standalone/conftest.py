@@ -60,10 +60,16 @@ class Standalone:
             self._running.append(made)
             return made.start()
 
-    def run(self, *files: str) -> subprocess.CompletedProcess[str]:
-        """The same, where it is to end by itself."""
+    def run(self, *files: str, path: Path | None = None) -> subprocess.CompletedProcess[str]:
+        """The same, where it is to end by itself; with modules of a folder."""
         return subprocess.run(
-            self.command(*files), cwd=self.folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+            self.command(*files),
+            cwd=self.folder,
+            env=os.environ if path is None else _with_modules(path),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
         )
 
     @staticmethod
@@ -73,6 +79,10 @@ class Standalone:
     def close(self) -> None:
         for worker in self._running:
             worker.kill_tree()
+
+
+def _with_modules(folder: Path) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")]))}
 
 
 def _dotted(changes: Mapping[str, str]) -> dict[str, str]:

@@ -212,3 +212,19 @@ def test_a_sink_makes_its_topic_before_it_subscribes(standalone, topic):
     running.until(lambda: out.exists() and out.read_text() == "one\n")
     assert running.stop() == 0
     assert "Subscribed topic not available" not in running.log
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "words"),
+    [
+        ("absent_extension:add", 2, 'worker.properties:8: key "rest.extension.classes": "absent_extension:add" cannot'),
+        ("extension:add", 1, 'key "rest.extension.classes": "extension:add" failed: RuntimeError: no licence'),
+    ],
+)
+def test_no_worker_runs_without_its_extensions(standalone, topic, name, code, words):
+    """As in Kafka Connect: it may be what keeps strangers out."""
+    (standalone.folder / "extension.py").write_text("def add(app, worker):\n    raise RuntimeError('no licence')\n")
+    (standalone.folder / "in.txt").touch()
+    standalone.worker({"rest.extension.classes": name})
+    ended = standalone.run(standalone.source(topic), path=standalone.folder)
+    assert (ended.returncode, words in ended.stderr) == (code, True), ended.stderr
