@@ -116,11 +116,6 @@ def partitions(urls: Sequence[str]) -> dict[str, dict[str, str]]:
     return {url: {"url": each if alike[each] == 1 else f"{each}#{_of_text(url)}"} for url, each in shown.items()}
 
 
-def former_partition(url: str) -> dict[str, str]:
-    """The source partition of a URL until version 0.2, with the tokens of its query."""
-    return {"url": _without_login(url)}
-
-
 def _without_login(url: str) -> str:
     parts = urlsplit(url)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()

@@ -12,7 +12,7 @@ from connect.kit import RateLimit, RetryBudget
 from connect.kit.failures import origin
 from connectors.http.connection import made_client
 from connectors.http.source.keys import SourceOptions
-from connectors.http.source.positions import Position, former_partition, partitions
+from connectors.http.source.positions import Position, partitions
 from connectors.http.source.reading import Reading
 
 _WAIT_S: Final = 0.9
@@ -30,10 +30,9 @@ class HttpSourceTask(SourceTask):
         urls: list[str] = json.loads(options.work) if options.work else list(options.urls)
         named = partitions(options.urls)
         stored = self.context.offsets([named[url] for url in urls])
-        former = self.context.offsets([former_partition(url) for url in urls])
         self._readings: list[Reading] = []
         limits: dict[str, RateLimit] = {}  # a server does not care which of its URLs is asked
-        for url, offset, before in zip(urls, stored, former, strict=True):
+        for url, offset in zip(urls, stored, strict=True):
             budget = RetryBudget(options.retries, options.backoff, longest=_LONGEST_PAUSE_S, waits_for=origin(url))
             client = made_client(
                 options,
@@ -47,8 +46,7 @@ class HttpSourceTask(SourceTask):
             )
             self.context.exit_stack.callback(client.close)
             initial = options.initial if options.offset_field else None
-            position = Position.of(before if offset is None else offset, initial, url)
-            self._readings.append(Reading(url, options, client, position, named[url]))
+            self._readings.append(Reading(url, options, client, Position.of(offset, initial, url), named[url]))
 
     def poll(self) -> SourceBatch | None:
         until = time.monotonic() + _WAIT_S

@@ -251,15 +251,6 @@ def test_a_token_in_the_url_is_sent_and_not_stored_and_may_change(api: RestApi, 
     assert {seen.query["access_token"] for seen in api.requests} == {"renewed"}
 
 
-def test_offsets_that_were_stored_with_the_token_continue(api: RestApi) -> None:
-    url = f"{api.url}/link?n=1&access_token=s3cret"
-    with run(api, "link", http_url=url) as source:
-        done = source.poll_until(25)[14]
-    with run(api, "link", [({"url": url}, done.source_offset)], http_url=url) as again:
-        again.poll_until(10)
-        assert values(again)[:10] == api.items[15:]
-
-
 def test_urls_that_differ_by_their_secrets_have_positions_of_their_own() -> None:
     one, two, three = "https://h/a?api_key=1&x=", "https://h/a?api_key=2&x=", "https://h/a"
     found = partitions([one, two, three])
