@@ -273,6 +273,8 @@ def test_a_transformation_that_returns_no_record_is_named(pure: bool) -> None:
     transformation = Texts()
     transformation.pure = pure  # type: ignore[misc]
     chain = Chain([Transform(transformation, alias="a")], ErrorPolicy(pause=lambda seconds: None))
-    with pytest.raises(RecordError, match="transformation .*Texts.* record, or None to drop it; here is a str") as raised:
+    with pytest.raises(
+        RecordError, match="transformation .*Texts.* record, or None to drop it; here is a str"
+    ) as raised:
         chain.run(sink_batch(["v"]))
     assert raised.value.__cause__.__class__ is TypeError

@@ -189,7 +189,9 @@ def test_a_connector_is_started_cut_and_stopped(run):
 def test_task_configurations_that_are_none_are_said(run):
     mapping = msgspec.structs.replace(TRYING, target="trying:MappingConnector")
     run.start("a", mapping)
-    with pytest.raises(ConnectorCallError, match=r"MappingConnector\.task_configs returns a list with a mapping for each"):
+    with pytest.raises(
+        ConnectorCallError, match=r"MappingConnector\.task_configs returns a list with a mapping for each"
+    ):
         run.hosts.call(mapping, "a", messages.CutTasks(1), WITHIN_S, list[dict[str, str]])
 
 
