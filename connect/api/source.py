@@ -14,7 +14,7 @@ from connect.data.record import SourceRecord
 
 
 class RecordMetadata(NamedTuple):
-    """The topic partition and offset of a written record."""
+    """The topic partition and offset of a written record; -1 where brokers do not tell the offset (acks=0)."""
 
     topic: str
     partition: int

@@ -215,7 +215,8 @@ def reports(
         def report(error: Any, message: Any) -> None:
             metadata = None
             if error is None:
-                metadata = RecordMetadata(message.topic(), message.partition(), message.offset())
+                offset = message.offset()
+                metadata = RecordMetadata(message.topic(), message.partition(), -1 if offset is None else offset)
             elif give_up is not None:
                 give_up(row, DeliveryError(message.topic(), error.name(), error.str()))
             if to_confirm is not None:

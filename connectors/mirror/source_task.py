@@ -150,6 +150,8 @@ class MirrorSourceTask(SourceTask):
         if record.timestamp is not None:
             latency = max(0.0, time.time() - record.timestamp / 1000)
             self.context.metrics.observe("mirror_replication_latency_seconds", latency, source=self._alias)
+        if metadata.offset < 0:  # with acks=0
+            return
         sync = route.chooser.acknowledged(record.source_offset["offset"], metadata.offset)
         if sync is not None:
             self._notes.write(sync.key, sync.value)

@@ -319,7 +319,7 @@ public final class Crossing {
             return -1;
         }
 
-        /** Records were written: their numbers, topics, partitions and offsets; -1 as the offset of a dropped one. */
+        /** Records were written: their numbers, topics, partitions and offsets; -2 as the offset of a dropped one. */
         public void written(long[] numbers, String[] topics, int[] topicOf, int[] partitions, long[] offsets)
                 throws InterruptedException {
             for (int each = 0; each < numbers.length; each++) {
@@ -327,7 +327,7 @@ public final class Crossing {
                 if (record == null) {
                     continue;
                 }
-                if (offsets[each] < 0) {
+                if (offsets[each] < -1) {
                     task.commitRecord(record, null);
                 } else {
                     long time = record.timestamp() == null ? -1L : record.timestamp().longValue();

@@ -20,6 +20,8 @@ from connect.java.stand_in import loaders
 
 T = TypeVar("T")
 _API: Final = "org.apache.kafka.connect."
+#: In place of the offset of a record that was not written. -1 is one that is not known.
+_DROPPED: Final = -2
 
 
 class _JavaTask:
@@ -103,7 +105,7 @@ class JavaSourceTask(_JavaTask, SourceTask):
         numbers = [number for number, _ in told]
         of_topic = [0 if each is None else index[each.topic] for _, each in told]
         partitions = [0 if each is None else each.partition for _, each in told]
-        offsets = [-1 if each is None else each.offset for _, each in told]
+        offsets = [_DROPPED if each is None else each.offset for _, each in told]
         self._call("commitRecord", lambda: self._source.written(numbers, topics, of_topic, partitions, offsets))
 
     def _end_transactions(self, batch: SourceBatch | None) -> None:

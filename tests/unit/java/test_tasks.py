@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 from typing import Any
 
+from connect.api import RecordMetadata
 from connect.data.batch import SourceBatch
 from connect.data.record import SourceRecord
 from connect.delivery.boundaries import End, TaskBoundary
@@ -44,3 +45,13 @@ def test_a_transaction_ends_at_a_record_that_is_polled_later() -> None:
     made._end_transactions(batch := _batch("second", "later"))
     assert boundary.within(batch) == [(1, End.ABORT), (2, End.COMMIT)]
     assert made._boundaries == []
+
+
+def test_an_offset_that_brokers_do_not_tell_is_no_dropped_record() -> None:
+    task: Any = JavaSourceTask()
+    told: list[Any] = []
+    task._source = SimpleNamespace(written=lambda *columns: told.append(columns))
+    task._call = lambda name, call: call()
+    task._acknowledged = [(4, RecordMetadata("t", 1, -1)), (5, None), (6, RecordMetadata("u", 0, 7))]
+    task._tell()
+    assert told == [([4, 5, 6], ["t", "u"], [0, 0, 1], [1, 0, 0], [-1, -2, 7])]

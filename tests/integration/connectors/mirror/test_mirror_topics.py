@@ -70,6 +70,19 @@ def test_topics_may_keep_their_names_and_what_is_done_is_counted(mirror: Mirror)
 
 
 @pytest.mark.slow
+def test_without_acknowledgements_records_come_over_and_no_syncs(mirror: Mirror) -> None:
+    source, target = mirror.source, mirror.target
+    source.create(mirror.topic)
+    source.produce(mirror.topic, numbers(0, 300))
+    running = mirror.start(mirror.connector(producer_override_acks="0"))
+    running.until(lambda: target.partitions(mirror.copy) == 1)
+    running.until(lambda: target.values(mirror.copy) == numbers(0, 300))
+    source.produce(mirror.topic, numbers(300, 300))
+    running.until(lambda: target.values(mirror.copy) == numbers(0, 600))
+    assert source.read(f"mm2-offset-syncs.{mirror.alias}-target.internal") == []
+
+
+@pytest.mark.slow
 def test_a_topic_grows_and_changes_and_others_come(mirror: Mirror) -> None:
     source, target = mirror.source, mirror.target
     source.create(mirror.topic, 1, {"retention.ms": "700000000", "max.message.bytes": "2000000"})
