@@ -194,8 +194,23 @@ class SinkQueryTask(SupervisedTask):
 
     def _new_generation(self, after: Generation | None, start: Mapping[TopicPartition, int]) -> Generation:
         made = self.generations.begin(after, start)
-        self._group_notes.write({partition: Committed(offset, made.mark) for partition, offset in start.items()})
+        self._note(start, made)
         return made
+
+    def _note(self, offsets: Mapping[TopicPartition, int], generation: Generation) -> None:
+        """Commit offsets to the group, with the mark, but those of deleted topics, of which it takes none.
+
+        Raises:
+            ConnectError: it takes none at all now.
+        """
+        noted = {partition: Committed(offset, generation.mark) for partition, offset in offsets.items()}
+        try:
+            self._group_notes.write(noted)
+        except ConnectError:
+            there = set(self._ends.partitions())
+            if there.issuperset(noted):
+                raise
+            self._group_notes.write({partition: at for partition, at in noted.items() if partition in there})
 
     def begins(self, ends: TopicEnds) -> dict[TopicPartition, int]:
         """Where a connector without offsets begins, if its keys say so; else no partition."""
@@ -294,8 +309,7 @@ class SinkQueryTask(SupervisedTask):
         if not changed:
             return
         try:
-            mark = self.generation.mark
-            self._group_notes.write({partition: Committed(offset, mark) for partition, offset in changed.items()})
+            self._note(changed, self.generation)
         except ConnectError as error:
             self._problem = str(error)
             return
