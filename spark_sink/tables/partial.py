@@ -66,7 +66,7 @@ def completed(
         *kept,
         f"{ended} AS {ENDED}",
         f"{ended} OR {_ANY_WHOLE} AS {WHOLE}",
-        f"IF({ended}, NULL, array_except({LACKS}, array({', '.join(filled)}))) AS {LACKS}",
+        f"IF({ended}, NULL, array_except({LACKS}, CAST(array({', '.join(filled)}) AS array<string>))) AS {LACKS}",
         *(f"{_cell(number)}.value AS {quoted(name)}" for name, number in mine.items()),
         *(f"{_cell(number)}.since AS {since(number)}" for number in mine.values() if sequence),
     )
