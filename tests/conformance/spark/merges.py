@@ -53,7 +53,7 @@ def _parts(seed: int, **keys: str) -> Group:
     for n in range(80):
         id_ = chosen.randrange(6) + 10 * (n >= 40)
         value = {"id": id_, "a": n % 7, **{name: f"{name}{n}" for name in chosen.sample("bcd", chosen.randint(0, 3))}}
-        schema = Schema.struct({name: INT64 if name in "ida" else OPTIONAL_STRING for name in value})
+        schema = Schema.struct({name: INT64 if name in ("id", "a") else OPTIONAL_STRING for name in value})
         body = None if chosen.random() < 0.1 else converter.from_connect_data("t", schema, value)
         records.append(Raw(json.dumps({"id": id_}).encode(), body))
     return _group(records, value__converter__schemas__enable="true", **keys)

@@ -81,7 +81,7 @@ def test_a_refusal_says_kafka_s_name_for_it(admin, new_topic):
 def test_settings_of_a_topic_are_changed_and_taken_back(admin, new_topic):
     topic = new_topic(config={"segment.ms": "1000000"})
     found = admin.topic_settings([topic])[topic]
-    assert found["segment.ms"] == ("1000000", False, True, False)
+    assert found["segment.ms"] == ("1000000", False, True, False, False)
     assert found["max.message.bytes"].is_default
     admin.change_topic_settings(topic, {"segment.ms": None, "max.message.bytes": "2000000"})
     until(lambda: admin.topic_settings([topic])[topic]["max.message.bytes"].value == "2000000")

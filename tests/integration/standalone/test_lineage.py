@@ -82,6 +82,7 @@ def test_a_failure_is_told_and_a_new_start_is_another_run(
     running.until(lambda: receiver.kinds("sink.0")[-1:] == ["FAIL"])
     failed = receiver.of("sink.0")[-1]
     assert "cast" in failed["run"]["facets"]["errorMessage"]["message"].lower()
+    running.until_logged("REST API at ")
     found = re.search(r"REST API at http://127\.0\.0\.1:(\d+)", running.log)
     assert found is not None
     ask(int(found[1]), "POST", "/connectors/sink/tasks/0/restart")
