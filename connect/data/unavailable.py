@@ -52,7 +52,7 @@ class Placeholder:
         found: dict[int, list[int]] = {}
         made = list(columns)
         for number, column in enumerate(columns):
-            rows = self.rows_of(column)
+            rows = self._rows_of(column)
             for row in rows:
                 found.setdefault(row, []).append(number)
             if rows:
@@ -70,22 +70,28 @@ class Placeholder:
 
     def _by_names(self, group: Values) -> dict[frozenset[str], list[int]]:
         """The rows of values of one schema that lack some, by the names of these fields."""
-        names_of: dict[int, list[str]] = {}
         held = group.struct_columns
         if held is not None:
-            for field, column in zip(held.struct.fields, held.fields, strict=True):
-                for row in self.rows_of(column):
-                    names_of.setdefault(row, []).append(field.name)
+            names = [field.name for field in held.struct.fields]
+            names_of = self.lacking_in(dict(zip(names, held.fields, strict=True)))
         else:
             structs = enumerate(group.to_list())
             names_of = {row: self.fields_of(item) for row, item in structs if isinstance(item, dict)}
         found: dict[frozenset[str], list[int]] = {}
-        for row, names in sorted(names_of.items()):
-            if names:
-                found.setdefault(frozenset(names), []).append(row)
+        for row, lacking in sorted(names_of.items()):
+            if lacking:
+                found.setdefault(frozenset(lacking), []).append(row)
         return found
 
-    def rows_of(self, column: FieldColumn) -> list[int]:
+    def lacking_in(self, columns: Mapping[str, FieldColumn]) -> dict[int, list[str]]:
+        """For each row that lacks values, the names of those columns."""
+        found: dict[int, list[str]] = {}
+        for name, column in columns.items():
+            for row in self._rows_of(column):
+                found.setdefault(row, []).append(name)
+        return found
+
+    def _rows_of(self, column: FieldColumn) -> list[int]:
         """The rows of a column that have no value."""
         kind = column.schema.type
         if kind not in _TYPES:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -64,8 +65,6 @@ class BatchOffsets:
 def _lines(spark: Any, path: str) -> list[str]:
     local = path.removeprefix("file://").removeprefix("file:")
     if "://" not in local:
-        try:
+        with suppress(OSError):  # it is on another machine, or in the file system that Hadoop calls the default one
             return Path(local).read_text(encoding="utf-8").splitlines()
-        except OSError:
-            pass  # it is on another machine, or in the file system that Hadoop calls the default one
     return [row["value"] for row in spark.read.text(as_written(path)).collect()]

@@ -143,11 +143,7 @@ class Reader:
         self, rows: Sequence[int], keys: Fields, fields: Fields
     ) -> Iterator[tuple[Sequence[int], Fields, Fields, frozenset[str]]]:
         """The same rows, each time those without a value of the same fields."""
-        lacking: dict[int, list[str]] = {}
-        if self._placeholder is not None:
-            for name, column in fields.items():
-                for at in self._placeholder.rows_of(column):
-                    lacking.setdefault(at, []).append(name)
+        lacking = {} if self._placeholder is None else self._placeholder.lacking_in(fields)
         if not lacking:
             yield rows, keys, fields, frozenset()
             return

@@ -77,16 +77,20 @@ def test_transformations_and_keys(spark: Any, table: Table) -> None:
     assert [row["_key"]["id"] for row in frame.orderBy("id").collect()] == [1, 2]
 
 
-def test_objects_as_a_frame(spark: Any, s3_bucket: S3Bucket) -> None:
-    for start in range(0, 500, 100):
-        s3_bucket.put(f"{start:05}.jsonl", lines(range(start, start + 100)))
-    options = {
+def of_lines(bucket: S3Bucket) -> dict[str, str]:
+    """A source of the objects of a bucket."""
+    return {
         "connector.class": "S3SourceConnector",
-        **s3_bucket.config,
+        **bucket.config,
         "topic": "lines",
         "format.class": "io.confluent.connect.s3.format.json.JsonFormat",
     }
-    frame = spark.read.format("connect").options(**options).load()
+
+
+def test_objects_as_a_frame(spark: Any, s3_bucket: S3Bucket) -> None:
+    for start in range(0, 500, 100):
+        s3_bucket.put(f"{start:05}.jsonl", lines(range(start, start + 100)))
+    frame = spark.read.format("connect").options(**of_lines(s3_bucket)).load()
     assert sorted(row["n"] for row in frame.collect()) == list(range(500))
 
 
@@ -126,11 +130,7 @@ def test_a_source_hears_that_a_stream_has_written_what_it_planned(
     seen: list[int] = []
     for start in range(0, 300, 100):
         s3_bucket.put(f"{start:05}.jsonl", lines(range(start, start + 100)))
-    options = {
-        "connector.class": "S3SourceConnector",
-        **s3_bucket.config,
-        "topic": "lines",
-        "format.class": "io.confluent.connect.s3.format.json.JsonFormat",
+    options = of_lines(s3_bucket) | {
         "read.parts": "1",
         "done.action": "delete",
         "s3.poll.interval.ms": "100",

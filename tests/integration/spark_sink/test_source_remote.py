@@ -22,6 +22,18 @@ def until_written(run: Running, count: int) -> None:
     run.until(lambda: run.task.watch(0).written >= count)
 
 
+def of_table(folder: Path, topic: str) -> dict[str, str]:
+    """A source of the table `t` in a folder."""
+    return {
+        "name": f"remote-{topic}",
+        "table": f"{folder}/t",
+        "topic": topic,
+        "key.fields": "id",
+        "checkpoint.location": (folder / "checkpoints").as_uri(),
+        "trigger.interval.ms": "100",
+    }
+
+
 @pytest.mark.parametrize("exactly_once", [True, False])
 def test_a_table_and_its_changes(
     broker: Broker,
@@ -33,14 +45,7 @@ def test_a_table_and_its_changes(
 ) -> None:
     topic, accounts = new_topic(2), new_topic(5, {"cleanup.policy": "compact"})
     table = f"delta.`{tmp_path}/t`"
-    config = {
-        "name": f"remote-{topic}",
-        "table": f"{tmp_path}/t",
-        "topic": topic,
-        "key.fields": "id",
-        "checkpoint.location": (tmp_path / "checkpoints").as_uri(),
-        "trigger.interval.ms": "100",
-    }
+    config = of_table(tmp_path, topic)
     offsets: dict[str, Any] = {}
     with open_session({"spark.remote": connect_server.url}, "source") as session:
         sql = session.spark.sql
@@ -64,14 +69,7 @@ def test_a_pause_holds_on_a_server_of_another_machine(
 ) -> None:
     monkeypatch.setattr(DeltaSourceTask, "driver_is_here", lambda self: False)
     topic, table = new_topic(), f"delta.`{tmp_path}/t`"
-    config = {
-        "name": f"remote-{topic}",
-        "table": f"{tmp_path}/t",
-        "topic": topic,
-        "key.fields": "id",
-        "checkpoint.location": (tmp_path / "checkpoints").as_uri(),
-        "trigger.interval.ms": "100",
-    }
+    config = of_table(tmp_path, topic)
     with open_session({"spark.remote": connect_server.url}, "source") as session:
         sql = session.spark.sql
         sql(f"CREATE TABLE {table} (id bigint) USING delta TBLPROPERTIES (delta.enableChangeDataFeed = true)")

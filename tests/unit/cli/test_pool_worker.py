@@ -67,13 +67,18 @@ def test_workers_that_would_refuse_each_others_requests_do_not_start(lines: str,
     ],
 )
 def test_a_wrong_rule_for_headers_is_said_before_the_worker_starts(rule: str, words: str | None) -> None:
-    lines = f"listeners=http://127.0.0.1:0\nresponse.http.headers.config={rule}\n"
+    said = said_of_addresses(f"listeners=http://127.0.0.1:0\nresponse.http.headers.config={rule}\n")
+    assert [words in error for error in said] == ([True] if words else [])
+
+
+def said_of_addresses(lines: str) -> list[str]:
+    """What is wrong with a worker's file with these lines, when it has taken its addresses."""
     problems = Problems(["w.properties"])
     addresses = take_addresses(worker_of(loads(FILE + lines, "w.properties"), problems, DISTRIBUTED), problems)
     assert addresses is not None
     for bound in addresses.main:
         bound.socket.close()
-    assert [words in error for error in problems.errors()] == ([True] if words else [])
+    return list(problems.errors())
 
 
 @pytest.mark.parametrize(
@@ -90,10 +95,5 @@ def test_an_extension_that_cannot_be_loaded_is_said_before_the_worker_starts(
     """As in Kafka Connect. The worker ran without its REST API, or without what was to guard it."""
     (tmp_path / "broken_extension.py").write_text("raise RuntimeError('no licence')\n")
     monkeypatch.syspath_prepend(tmp_path)
-    lines = f"listeners=http://127.0.0.1:0\nrest.extension.classes={name}\n"
-    problems = Problems(["w.properties"])
-    addresses = take_addresses(worker_of(loads(FILE + lines, "w.properties"), problems, DISTRIBUTED), problems)
-    assert addresses is not None
-    for bound in addresses.main:
-        bound.socket.close()
-    assert [words in error for error in problems.errors()] == ([True] if words else [])
+    said = said_of_addresses(f"listeners=http://127.0.0.1:0\nrest.extension.classes={name}\n")
+    assert [words in error for error in said] == ([True] if words else [])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import resource
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -39,6 +37,7 @@ from connect.kit.pages import next_link, with_parameters
 from connect.kit.rates import retry_after
 from tests.servers.rest_api import CUT, HANG, RestApi, rest_api
 from tests.servers.rest_api import Answer as Said
+from tests.support.open_files import many_open_files
 
 
 @pytest.fixture
@@ -258,19 +257,10 @@ def test_an_answer_that_is_too_long_is_none(api: RestApi, client: Callable[..., 
 def test_connections_are_kept_in_a_process_with_more_than_a_thousand_files_open(
     api: RestApi, client: Callable[..., RestClient]
 ) -> None:
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if hard < 4096:
-        pytest.skip(f"this user may open {hard} files only")
-    resource.setrlimit(resource.RLIMIT_NOFILE, (4096, hard))
-    files = [os.open(os.devnull, os.O_RDONLY) for _ in range(1100)]
-    try:
+    with many_open_files():
         shop = client()
         for _ in range(2):
             assert json_of(shop.send(Request(f"{api.url}/items"))) is not None
-    finally:
-        for file in files:
-            os.close(file)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def test_a_connection_that_the_server_closed_meanwhile_is_made_anew(

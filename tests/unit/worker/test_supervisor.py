@@ -3,7 +3,6 @@
 import logging
 import math
 import os
-import resource
 import signal
 import threading
 import time
@@ -17,6 +16,7 @@ import pytest
 from connect.worker import messages
 from connect.worker.lease import now
 from connect.worker.supervisor import Supervisor, TaskProcess
+from tests.support.open_files import many_open_files
 from tests.support.waiting import until
 
 PLUGINS = str(Path(__file__).with_name("plugins"))
@@ -392,21 +392,12 @@ def test_a_listener_that_breaks_ends_nothing(short, caplog):
 
 
 def test_a_worker_may_have_more_than_a_thousand_files_open(short):
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if hard < 4096:
-        pytest.skip(f"this user may open {hard} files only")
-    resource.setrlimit(resource.RLIMIT_NOFILE, (4096, hard))
-    files = [os.open(os.devnull, os.O_RDONLY) for _ in range(1100)]
-    try:
+    with many_open_files():
         task = short.start("idle")
         assert task.child.channel.fileno() > 1024
         short.await_polls(task, after=now() + 1.0)
         short.supervisor.stop_task(task, graceful=WITHIN_S)
         assert short.await_end(task) == (None, None)
-    finally:
-        for file in files:
-            os.close(file)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def test_closing_ends_everything(tmp_path):
