@@ -9,7 +9,8 @@ from connect import ConfigError, SinkConnector, __version__
 from connect.data.evolution_policy import PASS, WIDEN, EvolutionPolicy
 from connect.settings import ConfigValue
 from connectors.elasticsearch.cluster import listing
-from connectors.elasticsearch.sink.keys import ElasticsearchSinkOptions, OpenSearchSinkOptions, SinkOptions, problems
+from connectors.elasticsearch.sink.choices import problems
+from connectors.elasticsearch.sink.keys import ElasticsearchSinkOptions, OpenSearchSinkOptions, SinkOptions
 from connectors.elasticsearch.sink.naming import Naming
 from connectors.elasticsearch.sink.task import ElasticsearchSinkTask, OpenSearchSinkTask
 

@@ -9,7 +9,8 @@ from typing import Any
 import orjson
 
 from connect import DataError, SinkBatch, Text, Values
-from connectors.elasticsearch.sink.keys import BY_CLUSTER, BY_KEY, SinkOptions
+from connectors.elasticsearch.sink.choices import BY_CLUSTER, BY_KEY
+from connectors.elasticsearch.sink.keys import SinkOptions
 
 #: A column of JSON texts, or for a row why it has none.
 Cell = bytes | DataError | None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Final
 
 import orjson
@@ -11,23 +10,27 @@ from connect import ConfigError, settings
 from connect.data.evolution_policy import PASS, EvolutionOptions, EvolutionPolicy
 from connect.settings import Config, Listed, WithoutEffect
 from connectors.elasticsearch.cluster import ClusterOptions, ElasticsearchOptions, OpenSearchOptions
-from connectors.elasticsearch.cluster.keys import cluster_problems
-
-INSERT: Final = "insert"
-UPSERT: Final = "upsert"
-SCRIPT: Final = "script"
-IGNORE: Final = "ignore"
-WARN: Final = "warn"
-REPORT: Final = "report"
-FAIL: Final = "fail"
-DELETE: Final = "delete"
-#: What is done with a document where nobody says it: the connector's error policy has it, or the task fails.
-POLICY: Final = "policy"
-
-#: Where ids come from.
-BY_KEY: Final = "key"
-BY_PLACE: Final = "place"
-BY_CLUSTER: Final = "cluster"
+from connectors.elasticsearch.sink.choices import (
+    BY_KEY,
+    BY_PLACE,
+    DELETE,
+    FAIL,
+    IGNORE,
+    INSERT,
+    POLICY,
+    REPORT,
+    SCRIPT,
+    UPSERT,
+    WARN,
+    ids_if_keyless,
+    method_of,
+    pair,
+    problems,
+    resource_kind,
+    resources_of,
+    stream_of,
+    word_of,
+)
 
 _WRITING: Final = "Writing"
 _DOCUMENTS: Final = "Documents"
@@ -323,18 +326,18 @@ class SinkOptions(_OwnOptions, EvolutionOptions):
         for key, why in problems(config):
             raise ConfigError(key, why)
         self.connections = self.in_flight
-        self.method = _method(config)[1]
+        self.method = method_of(config)[1]
         inline = {"lang": self.script_lang, "source": self.script_source}
         self.script = ({"id": self.script_id} if self.script_id else inline) if self.method == SCRIPT else None
         self.keyed = not self.key_ignored
-        self.ids_if_keyless = _ids_if_keyless(config)
+        self.ids_if_keyless = ids_if_keyless(config)
         self.ids = BY_KEY if self.keyed else self.ids_if_keyless
-        self.resources = dict(map(pair, _resources(config)))
-        self.resource_kind = _resource_kind(config)
-        self.stream = _stream(config)
-        self.nulls = _word(self.written_nulls, type(self).written_nulls.default)
-        self.malformed = _word(self.written_malformed, POLICY)
-        self.conflicts = _word(self.written_conflicts, IGNORE)
+        self.resources = dict(map(pair, resources_of(config)))
+        self.resource_kind = resource_kind(config)
+        self.stream = stream_of(config)
+        self.nulls = word_of(self.written_nulls, type(self).written_nulls.default)
+        self.malformed = word_of(self.written_malformed, POLICY)
+        self.conflicts = word_of(self.written_conflicts, IGNORE)
         self.policy = EvolutionPolicy.of(config)
 
     def ids_of(self, topic: str) -> str:
@@ -503,107 +506,3 @@ class OpenSearchSinkOptions(OpenSearchOptions, SinkOptions):
         super().__init__(config)
         self.stream_template = self.existing_template
         self.time_field = self.timestamp_field
-
-
-def problems(parsed: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Keys that contradict each other, with what to do.
-
-    Args:
-        parsed: values by key; keys that could not be parsed are missing.
-    """
-    found = cluster_problems(parsed)
-    mapping = "topic.to.existing.resource.mapping" if "existing.resource.type" in parsed else _CONFLUENTS
-    method_key, method = _method(parsed)
-    pairs = parsed.get(mapping) or []
-    for each in pairs:
-        topic, resource = pair(each)
-        if not (topic and resource):
-            found.append((mapping, f'"{each}" is not a topic:resource.'))
-    if len({pair(each)[0] for each in pairs}) < len(pairs):
-        found.append((mapping, "names a topic twice."))
-    if len(pairs) > parsed.get("max.external.resource.mappings", len(pairs)):
-        found.append((mapping, f"has {len(pairs)} pairs, more than max.external.resource.mappings."))
-    kind = _resource_kind(parsed)
-    if kind and not pairs:
-        found.append((mapping, "is missing: write topic:resource for every topic."))
-    if pairs and not kind:
-        of = "existing.resource.type" if mapping != _CONFLUENTS else "external.resource.usage"
-        found.append((of, f"says that {mapping} is not used. Say what it names, or leave it out."))
-    streams = _stream(parsed) is not None or kind == "data_stream"
-    if streams and method != INSERT:
-        found.append((method_key, f"{method} cannot be done in a data stream, which takes new documents only."))
-    if streams and str(parsed.get("behavior.on.null.values")).lower() == DELETE:
-        found.append(("behavior.on.null.values", "delete cannot be done in a data stream."))
-    if kind and _stream(parsed) is not None:
-        key = "data.stream.enabled" if "data.stream.enabled" in parsed else "data.stream.type"
-        found.append((key, f"and {mapping} both name targets: leave one of them out."))
-    stream_type = str(parsed.get("data.stream.type", "none")).lower()
-    if stream_type != "none" and not parsed.get("data.stream.dataset"):
-        found.append(("data.stream.dataset", "is missing: data.stream.type needs it."))
-    found += _about_documents(parsed, method, method_key)
-    return found
-
-
-def _about_documents(parsed: Mapping[str, Any], method: str, method_key: str) -> list[tuple[str, str]]:
-    found: list[tuple[str, str]] = []
-    if "key.ignore" in parsed and _ids_if_keyless(parsed) == BY_CLUSTER:
-        key = "use.autogenerated.ids" if parsed.get("use.autogenerated.ids") else "key.ignore.id.strategy"
-        if not parsed["key.ignore"] and not parsed.get("topic.key.ignore"):
-            found.append((key, "needs key.ignore=true: else the key is the id."))
-        if method != INSERT:
-            found.append((key, f"and {method_key}={method} exclude each other: it needs to know which document it is."))
-    if method == SCRIPT and bool(parsed.get("script.source")) == bool(parsed.get("script.id")):
-        found.append(("script.source", f"{method_key}=script needs one of script.source and script.id."))
-    if str(parsed.get("routing.type", "none")).lower() == "value" and not parsed.get("routing.type.record.value.path"):
-        found.append(("routing.type.record.value.path", "is missing: routing.type=value needs a field."))
-    return found
-
-
-_CONFLUENTS: Final = "topic.to.external.resource.mapping"
-
-
-def _method(parsed: Mapping[str, Any]) -> tuple[str, str]:
-    """The key of the write method, whose name differs between the products, and its value."""
-    key = "index.write.method" if "index.write.method" in parsed else "write.method"
-    return key, str(parsed.get(key, INSERT)).lower()
-
-
-def _ids_if_keyless(parsed: Mapping[str, Any]) -> str:
-    if parsed.get("use.autogenerated.ids"):
-        return BY_CLUSTER
-    strategy = str(parsed.get("key.ignore.id.strategy", "topic.partition.offset")).lower()
-    return {"none": BY_CLUSTER, "record.key": BY_KEY}.get(strategy, BY_PLACE)
-
-
-def _resources(parsed: Mapping[str, Any]) -> list[str]:
-    found: list[str] = parsed.get(_CONFLUENTS) or parsed.get("topic.to.existing.resource.mapping") or []
-    return found
-
-
-def _resource_kind(parsed: Mapping[str, Any]) -> str:
-    """index, data_stream, alias, alias_stream; empty where no resources are given."""
-    word = str(parsed.get("external.resource.usage") or parsed.get("existing.resource.type") or "none").lower()
-    kinds = {"datastream": "data_stream", "alias_index": "alias", "alias_datastream": "data_stream"}
-    return kinds.get(word, "" if word in ("none", "disabled") else word)
-
-
-def _stream(parsed: Mapping[str, Any]) -> str | None:
-    """The format of data streams' names; ${topic} is the topic."""
-    if parsed.get("data.stream.enabled"):
-        prefix = parsed.get("data.stream.prefix")
-        return f"{prefix}-${{topic}}" if prefix else "${topic}"
-    kind = str(parsed.get("data.stream.type", "none")).lower()
-    if kind == "none":
-        return None
-    return f"{kind}-{parsed.get('data.stream.dataset', '')}-{parsed.get('data.stream.namespace', '')}"
-
-
-def pair(written: str) -> tuple[str, str]:
-    """A topic and its target."""
-    topic, _, resource = written.partition(":")
-    return topic.strip(), resource.strip()
-
-
-def _word(written: str | None, default: str) -> str:
-    word = (written or "default").lower()
-    return default if word == "default" else word

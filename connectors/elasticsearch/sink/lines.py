@@ -14,9 +14,10 @@ import orjson
 
 from connect import DataError, Schema, SinkBatch, Values
 from connect.data.unavailable import Placeholder
+from connectors.elasticsearch.sink.choices import DELETE, FAIL, INSERT, UPSERT
 from connectors.elasticsearch.sink.documents import Documents, timed, written
 from connectors.elasticsearch.sink.ids import fields, ids_of, routes_of, versions_of
-from connectors.elasticsearch.sink.keys import DELETE, FAIL, INSERT, UPSERT, SinkOptions
+from connectors.elasticsearch.sink.keys import SinkOptions
 from connectors.elasticsearch.sink.naming import Naming
 
 #: How often the cluster itself tries a partial update again that another one came between.

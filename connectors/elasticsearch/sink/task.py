@@ -12,18 +12,10 @@ from connect import ConnectError, DataError, Offsets, RetriableError, SinkBatch,
 from connect.kit import backoff
 from connectors.elasticsearch.cluster import Cluster, Failure, failure
 from connectors.elasticsearch.cluster.client import LONGEST_PAUSE
+from connectors.elasticsearch.sink.choices import FAIL, IGNORE, POLICY, REPORT, SCRIPT, WARN
 from connectors.elasticsearch.sink.delivery import Delivery, Refused
 from connectors.elasticsearch.sink.fitting import Fitted, Fitting
-from connectors.elasticsearch.sink.keys import (
-    FAIL,
-    IGNORE,
-    POLICY,
-    REPORT,
-    SCRIPT,
-    WARN,
-    ElasticsearchSinkOptions,
-    OpenSearchSinkOptions,
-)
+from connectors.elasticsearch.sink.keys import ElasticsearchSinkOptions, OpenSearchSinkOptions
 from connectors.elasticsearch.sink.lines import Part, Writer
 from connectors.elasticsearch.sink.outbox import Outbox, Request
 from connectors.elasticsearch.sink.resources import Resources

@@ -4,13 +4,8 @@ import pytest
 
 from connect import ConfigError
 from connectors.elasticsearch.sink import ElasticsearchSinkConnector, OpenSearchSinkConnector
-from connectors.elasticsearch.sink.keys import (
-    BY_CLUSTER,
-    BY_KEY,
-    BY_PLACE,
-    ElasticsearchSinkOptions,
-    OpenSearchSinkOptions,
-)
+from connectors.elasticsearch.sink.choices import BY_CLUSTER, BY_KEY, BY_PLACE
+from connectors.elasticsearch.sink.keys import ElasticsearchSinkOptions, OpenSearchSinkOptions
 from connectors.elasticsearch.sink.naming import Naming, index_name
 
 URL = {"connection.url": "http://nobody.invalid:9200"}
