@@ -27,7 +27,7 @@ from connect.converters.lru_cache import LruCache
 from connect.data.column import Column
 from connect.data.columns_text import pyarrow_is_there
 from connect.data.headers import Headers
-from connect.data.map_columns import MapColumns
+from connect.data.map_columns import MapColumns, Maps
 from connect.data.schema import Schema, Type
 from connect.data.struct_columns import StructColumns
 from connect.data.values import GroupedValues, JsonValues, Values
@@ -158,7 +158,7 @@ class JsonConverter(ValueConverter):
         if len(present) < len(data):
             return self._with_tombstones(data, self._read(present))
         if not self._envelope:
-            return objects(present, _OBJECTS, self._use) or Values(_schemaless_values(present))
+            return objects(present, _OBJECTS, self._use) or Maps(_schemaless_values(present))
         if self._declared is not None:
             return self._structs_of(self._declared, present) or Values(
                 self._values_of(self._declared, present, _nodes), self._declared
@@ -265,7 +265,7 @@ class JsonConverter(ValueConverter):
         schema = self._by_start[start]
         try:
             if schema is None:
-                return Values(_schemaless_values(payloads, list(map(parse, payloads))))
+                return Maps(_schemaless_values(payloads, list(map(parse, payloads))))
             return self._structs_of(schema, payloads) or Values(
                 self._values_of(schema, payloads, lambda each: list(map(parse, each))), schema
             )

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 _WHOLE: Final = frozenset({Type.INT8, Type.INT16, Type.INT32, Type.INT64})
 
-#: With fewer maps of the same keys they are written entry by entry.
+#: With fewer maps of the same keys they are written entry by entry, and so are those of one entry each.
 _FEW_ALIKE: Final = 8
 
 #: Between these Java writes a double without an exponent, as Python and JSON do.
@@ -194,7 +194,8 @@ def _schemaless(items: Sequence[Any]) -> Sequence[str]:
 def _map_texts(items: Sequence[dict[Any, Any]]) -> Sequence[str]:
     """Each object as Java prints a `Map`."""
     kinds = set(map(tuple, items))
-    if () in kinds or len(items) < _FEW_ALIKE * len(kinds):
+    few_alike = len(items) < _FEW_ALIKE * len(kinds) or 1 == max(map(len, kinds)) < len(kinds)
+    if few_alike or () in kinds:
         keys, values = list(chain.from_iterable(items)), list(chain.from_iterable(map(dict.values, items)))
         return _entries(items, _schemaless(keys), _schemaless(values))
     if len(kinds) == 1:

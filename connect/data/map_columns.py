@@ -106,6 +106,16 @@ class MapColumns(Values):
         return super().encoded_lines()
 
 
+class Maps(Values):
+    """Schemaless values that may be maps with the same keys: who asks for `maps` makes them look for it."""
+
+    __slots__ = ()
+
+    @property
+    def maps(self) -> MapColumns | None:
+        return MapColumns.of(self.to_list())
+
+
 def may_be_absent(items: Sequence[Any]) -> bool:
     """Whether some maps lack the key whose values these are."""
     return isinstance(items, ArrowColumn) and items.absent
@@ -124,6 +134,8 @@ def columns_of(items: Sequence[Any]) -> dict[Any, Sequence[Any]] | None:
     if set(map(type, items)) != {dict}:
         return None
     names = tuple(items[0])
+    if tuple(items[-1]) != names or tuple(items[len(items) // 2]) != names:  # most differ here already
+        return None
     if list(map(tuple, items)).count(names) != len(items):
         return None
     return dict(zip(names, zip(*map(dict.values, items), strict=True), strict=True)) if names else {}

@@ -1,6 +1,7 @@
 """Text by columns is the text of each value."""
 
 import datetime as dt
+import random
 from decimal import Decimal
 from typing import Any
 
@@ -116,6 +117,15 @@ _JSON = st.recursive(
 def test_schemaless_objects(data: st.DataObject) -> None:
     alike = st.fixed_dictionaries(dict.fromkeys(data.draw(st.lists(_NAMES, unique=True)), _JSON))
     items = data.draw(st.lists(alike, max_size=4)) + data.draw(st.lists(_JSON, max_size=1))
+    assert Values(items).texts() == [java_text(None, item) for item in items]
+
+
+@pytest.mark.parametrize("width", [0, 1, 2, 5])
+@pytest.mark.parametrize("kinds", [1, 3, 40])
+def test_many_maps_of_some_kinds(seed: int, width: int, kinds: int) -> None:
+    draw = random.Random(seed)
+    names = [[f"{kind}-{field}" for field in range(draw.randrange(width + 1) or width)] for kind in range(kinds)]
+    items = [{name: draw.choice([None, 7, 0.5, "x", {"y": [n]}]) for name in draw.choice(names)} for n in range(400)]
     assert Values(items).texts() == [java_text(None, item) for item in items]
 
 

@@ -80,3 +80,17 @@ def test_json_without_a_schema_stays_columns_through_a_chain() -> None:
         batch = made.apply_batch(batch)
         assert isinstance(batch.values, MapColumns)
     assert batch.values.to_list()[7] == {"id": "7", "n": "x", "o": 7}
+
+
+@pytest.mark.parametrize("envelope", [False, True])
+def test_so_do_objects_that_arrow_does_not_read(*, envelope: bool) -> None:
+    converter = JsonConverter()
+    converter.configure({"schemas.enable": str(envelope).lower()}, is_key=False)
+    form = b'{"schema":null,"payload":%b}' if envelope else b"%b"
+    data = [form % b'{"id":%d,"name":"x","inner":{"list":[%d]}}' % (n, n) for n in range(40)]
+    made = configured(ReplaceFieldValue, renames="name:n")
+    for _ in range(2):  # how the first are used says how the next are read
+        values = converter.to_connect_batch(Constant("t", 40), list(data))
+        changed = made.apply_batch(SinkBatch("t", values=values, offsets=range(40))).values
+        assert isinstance(changed, MapColumns)
+        assert changed.to_list()[7] == {"id": 7, "n": "x", "inner": {"list": [7]}}
