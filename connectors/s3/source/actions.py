@@ -42,13 +42,14 @@ class Actions:
         self._prefix = options.done_prefix
         self._bucket = options.done_bucket or store.bucket.name
         self._given: list[Next] = []
+        self._planned = 0  # how many of those are of plans before this one
         self._ready: deque[Next] = deque()
         self._pool = ThreadPoolExecutor(_AT_ONCE, "s3-source-done") if self.wanted else None
 
     @property
     def full(self) -> bool:
         """Whether too many wait for more to be read."""
-        return len(self._given) + len(self._ready) >= MOST
+        return len(self._given) - self._planned + len(self._ready) >= MOST
 
     def add(self, chosen: Next, *, durable: bool = False) -> None:
         """Add an object whose records `poll` has all returned; durable: its position is stored already."""
@@ -57,10 +58,14 @@ class Actions:
         chosen.lane.finish(chosen.found, hold=True)
         (self._ready if durable else self._given).append(chosen)
 
+    def next_plan(self) -> None:
+        """A plan begins. Those of plans before it that are still not durable never will be: `spark.read` only reads."""
+        self._planned = len(self._given)
+
     def committed(self) -> None:
         """Everything returned so far is durable."""
         self._ready.extend(self._given)
-        self._given = []
+        self._given, self._planned = [], 0
 
     def run(self, seconds: float) -> int:
         """Run actions for about this long. Returns the number of objects done.

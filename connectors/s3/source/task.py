@@ -79,6 +79,7 @@ class S3SourceTask(SplitSourceTask):
 
     def plan(self, most: int) -> ReadPlan | None:
         self._options.check_splits()
+        self._actions.next_plan()
         try:
             return self._try(lambda deadline: self._plan(most, deadline))
         finally:

@@ -259,6 +259,19 @@ def test_objects_are_deleted_behind_the_commit_and_not_before(stored: Stored) ->
         assert stored.keys() == []
 
 
+def test_without_a_commit_all_is_planned_and_nothing_deleted(stored: Stored, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("connectors.s3.source.actions.MOST", 4)
+    put(stored, "name", range(30))
+    found: list[int] = []
+    with planner_of(done__action="delete") as planner:  # as `spark.read` does it
+        while (plan := planner.task.plan(2)) is not None:
+            assert sum(len(split["objects"]) for split in plan.splits) <= 4
+            found += [number for split in plan.splits for number in numbers(planner.read(split))]
+            planner.stored.set("c", plan.offsets)
+    assert sorted(found) == [100 * number + n for number in range(30) for n in range(7)]
+    assert len(stored.keys()) == 30
+
+
 @pytest.mark.promise("P2")
 def test_what_was_planned_and_not_carried_out_is_planned_again(stored: Stored) -> None:
     put(stored, "name", range(5))
