@@ -115,7 +115,7 @@ class ChangeEvents:
             options.cdc_timestamp,
             fields,
             fails_on_truncate=options.cdc_truncate == "fail",
-            placeholder="" if options.ends else options.cdc_unavailable,  # a version has no older one to take it from
+            placeholder=options.cdc_unavailable,
         )
 
     # Events of a schema.

@@ -150,5 +150,5 @@ class MergeOptions(settings.Options):
         group=MERGING,
         doc="With cdc.format=debezium: what stands for a value that the database did not send, because an update did "
         "not change it (unavailable.value.placeholder of the source). The column keeps its content. Empty: the "
-        "placeholder is written as any value; so it is with scd.type=2.",
+        "placeholder is written as any value.",
     )

@@ -1,13 +1,14 @@
 """A row for each version of a key, from when to when it was valid (scd.type=2): slowly changing dimensions of type 2.
 
 A key's versions and deletions, those of the table and those of a batch, are put into the order of their sequence. Each
-version is valid until the next of them. So a late record finds its place between others.
+version is valid until the next of them. So a late record finds its place between others. What a record does not say of
+a column, its version has from the one before it, unless that was deleted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,6 +19,7 @@ from spark_sink.delta.modes import Offsets, quoted
 from spark_sink.delta.table import Table
 from spark_sink.merge_keys import Ends
 from spark_sink.rows.newest import Batch
+from spark_sink.rows.partial import Completed, RecordColumns, completed
 
 _AT, _OLD_TO, _KIND, _ROW = "\0at", "\0to", "\0kind", "\0row"
 #: Kinds of events. At the same place in a key's history the largest counts.
@@ -26,11 +28,19 @@ _VERSION, _DELETION, _NEW_VERSION, _NEW_DELETION = range(4)
 _RANGED: Final = (pa.types.is_integer, pa.types.is_string, pa.types.is_date, pa.types.is_timestamp)
 
 
-def merge_versions(table: Table, rows: pa.Table, origins: pa.Table, how: Merge, ends: Ends, offsets: Offsets) -> None:
+def merge_versions(
+    table: Table,
+    rows: pa.Table,
+    origins: pa.Table,
+    how: Merge,
+    columns: RecordColumns,
+    ends: Ends,
+    offsets: Offsets,
+) -> None:
     """Add the versions of a batch, and end those that they follow, or that are deleted.
 
     Args:
-        table, rows, origins, how, offsets: as of `spark_sink.delta.merge.upsert`.
+        table, rows, origins, how, columns, offsets: as of `spark_sink.delta.merge.upsert`.
         ends: the columns for when a version was valid.
 
     Raises:
@@ -40,13 +50,18 @@ def merge_versions(table: Table, rows: pa.Table, origins: pa.Table, how: Merge, 
     spelled = {name.casefold(): name for name in rows.column_names}
     ends = Ends(*(spelled[name.casefold()] for name in ends))
     (sequence,) = how.sequence
-    chosen = Batch(rows, origins, [*how.keys, sequence]).newest().rows
-    rows, deleted = rows.take(chosen), origins.column("deleted").take(chosen)
+    ordered = Batch(rows, origins, [*how.keys, sequence])
+    chosen = ordered.newest().rows
+    deleted = origins.column("deleted").take(chosen)
+    said = completed(rows, origins, ordered, chosen, columns, outlive=False)
+    lacking = _lacking(said, {*how.keys, sequence, *ends})
+    rows = said.rows
     batch = rows.select(list(how.keys)).append_column(_AT, rows.column(sequence))
     batch = batch.append_column(_OLD_TO, pa.nulls(len(batch), batch.schema.field(_AT).type))
     batch = batch.append_column(_KIND, pc.if_else(deleted, _NEW_DELETION, _NEW_VERSION).cast(pa.int8()))
     batch = batch.append_column(_ROW, pa.array(range(len(batch)), pa.int64()))
-    source = _source(rows, _timeline(_history(table, batch, how.keys, ends), batch, how.keys), how.keys, ends)
+    history = _history(table, batch, how.keys, ends, list(lacking))
+    source = _source(rows, _timeline(history, batch, rows, lacking, how.keys), how.keys, ends)
     new = free_name(rows, "is_new")
     source = source.append_column(new, pc.equal(source.column(_KIND), _NEW_VERSION)).drop_columns([_KIND])
     is_new = f"s.{quoted(new)}"
@@ -62,33 +77,66 @@ def merge_versions(table: Table, rows: pa.Table, origins: pa.Table, how: Merge, 
     table.commit(merge, offsets)
 
 
-def _history(table: Table, batch: pa.Table, keys: Sequence[str], ends: Ends) -> pa.Table:
-    """The versions of a batch's keys that it may change, and their deletions, as events."""
+class _History(NamedTuple):
+    """What a table has of a batch's keys.
+
+    Attributes:
+        events: the versions that the batch may change, and their deletions.
+        cells: columns of the versions, to which `_ROW` of the events refers.
+    """
+
+    events: pa.Table
+    cells: pa.Table
+
+
+def _lacking(said: Completed, others: set[str]) -> dict[str, pa.Array]:
+    """The columns that some records do not have, and for each record whether it is one of those."""
+    found = {}
+    for name in said.rows.column_names:
+        lacks = [number for number in said.said if (has := said.columns[number]) is not None and name not in has]
+        mask = pc.fill_null(pc.is_in(said.numbers, pa.array(lacks, pa.int32())), False)
+        if lacks and name not in others and pc.any(mask).as_py():
+            found[name] = mask.combine_chunks() if isinstance(mask, pa.ChunkedArray) else mask
+    return found
+
+
+def _history(table: Table, batch: pa.Table, keys: Sequence[str], ends: Ends, more: list[str]) -> _History:
+    """The versions of a batch's keys that it may change, with more columns."""
     first = pc.min_max(batch.column(_AT))["min"]
     where = ds.field(ends.valid_to).is_null() | (ds.field(ends.valid_to) >= first)
     for name in keys:
         if any(check(batch.schema.field(name).type) for check in _RANGED):
             bounds = pc.min_max(batch.column(name))
             where = where & (ds.field(name) >= bounds["min"]) & (ds.field(name) <= bounds["max"])
-    found = table.read([*keys, ends.valid_from, ends.valid_to], where)
+            if more:  # which may be large
+                where = where & ds.field(name).isin(batch.column(name).unique())
+    read = table.read([*keys, ends.valid_from, ends.valid_to, *more], where)
+    found = read.select([*keys, ends.valid_from, ends.valid_to]).rename_columns([*keys, _AT, _OLD_TO])
+    found = found.append_column(_ROW, pa.array(range(len(found)), pa.int64()))
     found = found.join(batch.select(list(keys)).group_by(list(keys)).aggregate([]), list(keys), join_type="left semi")
-    found = found.sort_by([(name, "ascending") for name in (*keys, ends.valid_from)])
-    found = found.rename_columns([*keys, _AT, _OLD_TO])
+    found = found.sort_by([(name, "ascending") for name in (*keys, _AT)])
     following = _next(found, keys)
     ended = pc.and_(pc.is_valid(found.column(_OLD_TO)), pc.invert(_same(found.column(_OLD_TO), following)))
     gone = found.filter(ended)
     gone = gone.set_column(gone.column_names.index(_AT), _AT, gone.column(_OLD_TO))
-    parts = []
-    for part, kind in ((found, _VERSION), (gone, _DELETION)):
-        marked = part.append_column(_KIND, pa.repeat(pa.scalar(kind, pa.int8()), len(part)))
-        parts.append(marked.append_column(_ROW, pa.nulls(len(part), pa.int64())))
-    return pa.concat_tables(parts)
+    parts = [
+        part.append_column(_KIND, pa.repeat(pa.scalar(kind, pa.int8()), len(part)))
+        for part, kind in ((found, _VERSION), (gone, _DELETION))
+    ]
+    return _History(pa.concat_tables(parts), read.select(more))
 
 
-def _timeline(history: pa.Table, batch: pa.Table, keys: Sequence[str]) -> pa.Table:
-    """The events that are written: new versions, deletions, and versions of which the end changes. `_OLD_TO` is new."""
-    events = pa.concat_tables([history, batch.select(history.column_names).cast(history.schema)])
+def _timeline(
+    history: _History, batch: pa.Table, rows: pa.Table, lacking: Mapping[str, pa.Array], keys: Sequence[str]
+) -> pa.Table:
+    """The events that are written: new versions, deletions, and versions of which the end changes.
+
+    `_OLD_TO` is where they end now. Columns that records do not have are among theirs.
+    """
+    events = pa.concat_tables([history.events, batch.select(history.events.column_names).cast(history.events.schema)])
     events = events.sort_by([(name, "ascending") for name in (*keys, _AT, _KIND)])
+    for name, lacks in lacking.items():
+        events = events.append_column(name, _filled(events, history.cells, rows, (name, lacks), keys))
     events = events.filter(pc.invert(_same(events.column(_AT), _next(events, keys))))  # the last kind of a place counts
     following = _next(events, keys)
     kinds = events.column(_KIND)
@@ -99,11 +147,30 @@ def _timeline(history: pa.Table, batch: pa.Table, keys: Sequence[str]) -> pa.Tab
     return events.filter(pc.or_(changed, pc.greater_equal(kinds, _NEW_VERSION)))
 
 
+def _filled(
+    events: pa.Table, cells: pa.Table, rows: pa.Table, lacking: tuple[str, pa.Array], keys: Sequence[str]
+) -> pa.ChunkedArray:
+    """A column of sorted events: what a record does not say of it is what the event before says."""
+    name, lacks = lacking
+    kinds, own = events.column(_KIND).combine_chunks(), events.column(_ROW).combine_chunks()
+    is_new = pc.equal(kinds, _NEW_VERSION)
+    lacks = pc.fill_null(lacks.take(pc.if_else(is_new, own, None)), False)
+    number = pa.array(range(len(events)), pa.int64())
+    said_by = pc.fill_null_forward(pc.if_else(pc.and_(lacks, _follows(events, keys)), None, number))
+    # Of a deletion nothing is left.
+    place = pc.if_else(is_new, pc.add(own, len(cells)), pc.if_else(pc.equal(kinds, _VERSION), own, None))
+    column = rows.column(name)
+    both = pa.chunked_array([*cells.column(name).cast(column.type).chunks, *column.chunks], column.type)
+    return both.take(place.take(said_by))
+
+
 def _source(rows: pa.Table, events: pa.Table, keys: Sequence[str], ends: Ends) -> pa.Table:
     """The rows of events: whole ones of new versions."""
     kinds = events.column(_KIND)
     whole = rows.take(pc.if_else(pc.equal(kinds, _NEW_VERSION), events.column(_ROW), None))
-    cells = {name: events.column(name) if name in keys else whole.column(name) for name in rows.column_names}
+    cells = {
+        name: events.column(name) if name in events.column_names else whole.column(name) for name in rows.column_names
+    }
     cells[ends.valid_from], cells[ends.valid_to] = events.column(_AT), events.column(_OLD_TO)
     cells[ends.is_current] = pc.is_null(events.column(_OLD_TO))
     return pa.table({**cells, _KIND: kinds})
@@ -114,13 +181,18 @@ def _next(events: pa.Table, keys: Sequence[str]) -> pa.Array:
     at = events.column(_AT).combine_chunks()
     if not len(events):
         return at
+    following = pc.if_else(_follows(events, keys).slice(1), at.slice(1), pa.scalar(None, at.type))
+    return pa.concat_arrays([following, pa.nulls(1, at.type)])
+
+
+def _follows(events: pa.Table, keys: Sequence[str]) -> pa.Array:
+    """For each of sorted events, at least one, whether the one before it is of the same key."""
     same: Any = None
     for name in keys:
         column = events.column(name).combine_chunks()
         equal = pc.equal(column.slice(0, len(column) - 1), column.slice(1))
         same = equal if same is None else pc.and_(same, equal)
-    following = pc.if_else(same, at.slice(1), pa.scalar(None, at.type))
-    return pa.concat_arrays([following, pa.nulls(1, at.type)])
+    return pa.concat_arrays([pa.array([False]), same])
 
 
 def _same(one: Any, other: Any, *, nulls: bool = False) -> Any:

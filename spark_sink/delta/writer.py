@@ -194,7 +194,7 @@ class Writer:
             columns = self.waiting.columns
             how = Merge(self._keys, self._options.sequence, self._options.merge_condition)
             if self._options.ends is not None:
-                merge_versions(self.table, rows, partitions, how, self._options.ends, offsets)
+                merge_versions(self.table, rows, partitions, how, columns, self._options.ends, offsets)
             elif self._options.delete_mode == SOFT and self._options.deletes:
                 deleted = self._options.delete_column, self._options.delete_column_type == "timestamp"
                 soft_upsert(self.table, rows, partitions, how, columns, deleted, offsets)

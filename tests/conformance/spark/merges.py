@@ -109,7 +109,11 @@ MERGES: Final = {
     "events-unsent": _events(15, envelope=True, unsent=0.7),
     "events-unsent-schemaless": _events(16, envelope=False, unsent=0.7),
     "events-unsent-soft": _events(17, envelope=True, unsent=0.7, delete__mode="soft"),
+    "events-unsent-versions": _events(
+        21, envelope=True, unsent=0.7, scd__type="2", merge__sequence__by="_source_position"
+    ),
     "parts": _parts(18),
     "parts-sequence": _parts(19, merge__sequence__by="a"),
     "parts-soft": _parts(20, merge__sequence__by="a", delete__mode="soft"),
+    "parts-versions": _parts(22, scd__type="2"),
 }

@@ -10,7 +10,7 @@ import pytest
 
 from connect.errors import ConfigError, SchemaError
 from spark_sink.tables import upsert
-from tests.support.partial_rows import change
+from tests.support.partial_rows import VersionsModel, change
 
 VALUE = {"id": pa.int64(), "text": pa.string()}
 KEY = {"id": pa.int64()}
@@ -205,3 +205,30 @@ def test_parts_of_rows_are_put_together(tables: Any, seed: int, soft: bool, orde
         writer(tables.batch(kinds, records, KEY), number)
     wanted = [{k: v for k, v in row.items() if soft or k != "gone"} for row in model.values()]
     assert tables.read() == sorted(wanted, key=repr)
+
+
+@pytest.mark.parametrize("some", [False, True], ids=["lacked by all", "lacked by some"])
+def test_versions_have_what_the_ones_before_them_say(tables: Any, seed: int, *, some: bool) -> None:
+    """Records that have some of the columns, or a batch without one of the table's."""
+    dice = random.Random(seed)
+    writer = tables.writer(mode="upsert", scd__type="2")
+    model = VersionsModel("abc")
+    at, offset = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC), 0
+    for number in range(4):
+        columns = "ac" if number == 2 and not some else "abc"
+        records = []
+        for key in [*range(8), *(dice.randrange(8) for _ in range(30))]:
+            at, offset = at + datetime.timedelta(milliseconds=1), offset + 1
+            value = None
+            if number == 0 or dice.random() < 0.85:
+                names = dice.sample(columns, dice.randint(0, 3)) if some and number else columns
+                value = {"id": key, "n": offset, **{name: f"{name}{offset}" for name in names}}
+            model.change(key, value, at)
+            records.append({"key": {"id": key}, "value": value, "offset": offset, "time": at})
+            if some:
+                records[-1]["lacks"] = [name for name in columns if value is not None and name not in value] or None
+        kinds = {"id": pa.int64(), "n": pa.int64(), **dict.fromkeys(columns, pa.string())}
+        writer(tables.batch(kinds, records, KEY), number)
+    found = sorted(tables.read(), key=lambda row: (row["id"], row["valid_from"]))
+    names = [name for name in found[0] if name != "_timestamp"]
+    assert [{name: row[name] for name in names} for row in found] == model.rows(names)

@@ -76,11 +76,27 @@ def test_the_placeholder_may_be_another_or_a_value(run: Run, rows: Rows, placeho
     assert [row["text"] for row in rows()] == [text]
 
 
-def test_a_version_has_the_placeholder(run: Run, rows: Rows) -> None:
-    orders = run(mode="upsert", cdc__format="debezium", scd__type="2")
-    orders.put(event("c", 1, UNAVAILABLE, 10))
+@pytest.mark.parametrize("schema", [POSTGRESQL, None], ids=["schema", "schemaless"])
+@pytest.mark.parametrize("at_once", [True, False], ids=["one batch", "batches"])
+def test_a_version_has_what_the_one_before_it_has(run: Run, rows: Rows, schema: Any, at_once: bool) -> None:
+    orders = run(mode="upsert", cdc__format="debezium", scd__type="2", merge__sequence__by="_source_position")
+    for each in (
+        event("c", 1, "large", 10, schema),
+        event("u", 1, UNAVAILABLE, 11, schema),
+        event("u", 1, UNAVAILABLE, 13, schema),
+        event("c", 2, "old", 12, schema),
+        event("d", 2, None, 14, schema),
+        event("u", 2, UNAVAILABLE, 15, schema),
+        event("u", 1, "new", 16, schema),
+        event("u", 1, UNAVAILABLE, 17, schema),
+    ):
+        orders.put(each)
+        if not at_once:
+            orders.commit()
     orders.commit()
-    assert [row["text"] for row in rows()] == [UNAVAILABLE]
+    found = sorted((row["id"], row["_source_position"][-2:], row["text"]) for row in rows())
+    assert found[:5] == [(1, "10", "large"), (1, "11", "large"), (1, "13", "large"), (1, "16", "new"), (1, "17", "new")]
+    assert found[5:] == [(2, "12", "old"), (2, "15", None)]
 
 
 def test_deletions_are_left_out_if_they_may_not_delete(run: Run, rows: Rows) -> None:

@@ -1,5 +1,6 @@
 """Delta tables against models: whatever the order of events, rows are what a dict or a counter says."""
 
+import datetime as dt
 import shutil
 import tempfile
 from pathlib import Path
@@ -17,7 +18,7 @@ from spark_sink.delta.table import Table
 from spark_sink.delta.writer import Writer
 from spark_sink.sink.connector import SparkSinkConnector
 from spark_sink.table_settings import TableOptions
-from tests.support.partial_rows import change
+from tests.support.partial_rows import VersionsModel, change
 
 PLACE = TopicPartition("test", 0)
 
@@ -165,6 +166,35 @@ def test_parts_of_rows_are_put_together_whatever_the_commits(
         found = DeltaTable(f"{folder}/t").to_pyarrow_table().to_pylist()
         wanted = [{k: v for k, v in model[key].items() if soft or k != "gone"} for key in sorted(model)]
         assert sorted(found, key=lambda row: row["id"]) == wanted
+    finally:
+        run.crash()
+        shutil.rmtree(folder)
+
+
+@settings(max_examples=40, deadline=None)
+@given(_PARTS, st.lists(st.integers(1, 15), max_size=4))
+def test_versions_have_what_the_ones_before_them_say(changes: list[tuple[int, Any]], commits: list[int]) -> None:
+    """Records come in the order of their times; some have the time of the one before."""
+    folder = tempfile.mkdtemp()
+    config = {"name": "sink", "engine": "worker", "table": f"{folder}/t", "mode": "upsert", "scd.type": "2"}
+    run = SinkRun(SparkSinkConnector, config, timeout=60).start()
+    model = VersionsModel(_COLUMNS)
+    at, deleted = 0, True
+    try:
+        for offset, (key, what) in enumerate([(-1, (0, set(_COLUMNS))), *changes]):
+            value = None
+            if what is not None:
+                value = {"id": key, "n": offset, **{name: f"{name}{offset}" for name in what[1]}}
+            at += value is None or deleted or what[0] > 0
+            deleted = value is None
+            run.put(SinkRecord("test", value, value and _schema(value), {"id": key}, _KEY, 0, offset, timestamp=at))
+            model.change(key, value, dt.datetime.fromtimestamp(at / 1000, dt.UTC))
+            if not offset or offset in commits:
+                run.commit()
+        run.commit()
+        found = DeltaTable(f"{folder}/t").to_pyarrow_table().drop_columns("_timestamp")
+        ordered = sorted(found.to_pylist(), key=lambda row: (row["id"], row["valid_from"]))
+        assert ordered == model.rows(found.column_names)
     finally:
         run.crash()
         shutil.rmtree(folder)
