@@ -223,10 +223,14 @@ class _Chain:
             return ref
         if self.engine == JAVA_ENGINE and ref.name.startswith(_IN_BOTH):
             return ref
-        raise PluginNotFoundError(
+        raise _OtherLanguageError(
             f'"{name}" is a class of {ref.language.capitalize()}, which "engine": "{self.engine}" does not run. '
             f'Write "engine": "{WORKER}": it runs classes of both languages.'
         )
+
+
+class _OtherLanguageError(PluginNotFoundError):
+    """A class exists only in a language that the engine does not run."""
 
 
 #: Classes that Kafka Connect has and we have, alike.
@@ -253,6 +257,14 @@ def _check_converter(
         found.error(key, missing.message)
         return
     version = sub_config.get("plugin.version")
+    if not own:
+        try:
+            chain.find([CONVERTERS[key]], name, version)
+        except _OtherLanguageError as other:
+            found.error(key, f"{other} Or set {key} for this connector: this is the worker's.")
+            return
+        except (ConnectError, ValueError):
+            pass  # for the worker, below
     loaded = _class(chain.find, [CONVERTERS[key]], name, version, lambda message: error(key, message))
     if loaded is None:
         found.known |= {k for k in config if k.startswith(prefix)}

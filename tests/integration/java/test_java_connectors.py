@@ -384,6 +384,20 @@ def test_the_engine_java_runs_java_s_classes_alone(
     assert 'Write "engine": "worker"' in refused.body["message"]
 
 
+def test_a_converter_of_the_worker_that_is_python_s_is_refused_beforehand(pool: Pool, tmp_path: Path) -> None:
+    avro = "io.confluent.connect.avro.AvroConverter"
+    pool.settings |= {"value.converter": avro, "value.converter.schema.registry.url": "http://127.0.0.1:1"}
+    (worker,) = pool.start()
+    config = {"connector.class": SOURCE, "file": str(tmp_path / "in.txt"), "topic": "t", "connector.language": "java"}
+    refused = worker.ask("POST", "/connectors", {"name": "java", "config": config})
+    assert refused.status == 400
+    assert f'"{avro}" is a class of Python, which "engine": "java" does not run' in refused.body["message"]
+    assert "Or set value.converter for this connector: this is the worker's." in refused.body["message"]
+    for fitting in ({"value.converter": "org.apache.kafka.connect.storage.StringConverter"}, {"engine": "worker"}):
+        found = worker.do("PUT", f"/connector-plugins/{SOURCE}/config/validate", {"name": "java", **config, **fitting})
+        assert found["error_count"] == 0
+
+
 def test_debezium_s_jdbc_sink_runs_unchanged(
     pool: Pool,
     jars: Path,
