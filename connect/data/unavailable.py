@@ -68,6 +68,14 @@ class Placeholder:
             for names, at in self._by_names(group).items():
                 yield [rows[place] for place in at], _without(group.take(at), names)
 
+    def rows_lacking(self, values: Values) -> dict[frozenset[str], list[int]]:
+        """The rows of structs that lack values, by the names of these fields."""
+        found: dict[frozenset[str], list[int]] = {}
+        for rows, group in values.groups():
+            for names, at in self._by_names(group).items():
+                found.setdefault(names, []).extend(rows[place] for place in at)
+        return found
+
     def _by_names(self, group: Values) -> dict[frozenset[str], list[int]]:
         """The rows of values of one schema that lack some, by the names of these fields."""
         held = group.struct_columns

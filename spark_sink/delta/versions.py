@@ -19,7 +19,7 @@ from spark_sink.delta.modes import Offsets, quoted
 from spark_sink.delta.table import Table
 from spark_sink.merge_keys import Ends
 from spark_sink.rows.newest import Batch
-from spark_sink.rows.partial import Completed, RecordColumns, completed
+from spark_sink.rows.partial import RecordColumns, completed
 
 _AT, _OLD_TO, _KIND, _ROW = "\0at", "\0to", "\0kind", "\0row"
 #: Kinds of events. At the same place in a key's history the largest counts.
@@ -54,7 +54,7 @@ def merge_versions(
     chosen = ordered.newest().rows
     deleted = origins.column("deleted").take(chosen)
     said = completed(rows, origins, ordered, chosen, columns, outlive=False)
-    lacking = _lacking(said, {*how.keys, sequence, *ends})
+    lacking = {k: v for k, v in said.lacking().items() if k not in {*how.keys, sequence, *ends}}
     rows = said.rows
     batch = rows.select(list(how.keys)).append_column(_AT, rows.column(sequence))
     batch = batch.append_column(_OLD_TO, pa.nulls(len(batch), batch.schema.field(_AT).type))
@@ -87,17 +87,6 @@ class _History(NamedTuple):
 
     events: pa.Table
     cells: pa.Table
-
-
-def _lacking(said: Completed, others: set[str]) -> dict[str, pa.Array]:
-    """The columns that some records do not have, and for each record whether it is one of those."""
-    found = {}
-    for name in said.rows.column_names:
-        lacks = [number for number in said.said if (has := said.columns[number]) is not None and name not in has]
-        mask = pc.fill_null(pc.is_in(said.numbers, pa.array(lacks, pa.int32())), False)
-        if lacks and name not in others and pc.any(mask).as_py():
-            found[name] = mask.combine_chunks() if isinstance(mask, pa.ChunkedArray) else mask
-    return found
 
 
 def _history(table: Table, batch: pa.Table, keys: Sequence[str], ends: Ends, more: list[str]) -> _History:

@@ -56,6 +56,11 @@ def warnings(options: IcebergOptions) -> Iterator[Problem]:
             "iceberg.tables.default-id-columns",
             "has no effect without iceberg.tables.upsert-mode-enabled=true: rows are appended.",
         )
+    if options.unavailable and not options.keyed:
+        yield (
+            "unavailable.value.placeholder",
+            "has no effect without iceberg.tables.upsert-mode-enabled=true: there is no row whose value stays.",
+        )
 
 
 def _routes(options: IcebergOptions) -> Iterator[Problem]:

@@ -207,6 +207,15 @@ class IcebergKeys(
         doc="A field of the value that says what the record is: a deletion if it begins with D, in any case. Any other "
         "is its key's row. It implies iceberg.tables.upsert-mode-enabled. A dot leads into a struct.",
     )
+    unavailable = settings.String(
+        "unavailable.value.placeholder",
+        default=None,
+        importance="LOW",
+        group=_WRITING,
+        doc="With iceberg.tables.upsert-mode-enabled: what stands for a value that the source database did not send, "
+        "because an update did not change it. A row that is there keeps its own. Empty: it is written as any value. "
+        "Only here, not in Iceberg's connector.",
+    )
     evolves = settings.Boolean(
         "iceberg.tables.evolve-schema-enabled",
         default=False,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
@@ -12,6 +12,7 @@ from connect.data.batch import SinkBatch
 from connect.data.evolution import Mismatch
 from connect.data.record import TopicPartition
 from connect.data.schema import Schema
+from connect.data.unavailable import Placeholder
 from connect.data.values import Values
 from connect.errors import ConnectError, SchemaError
 from spark_sink.iceberg.deletions import key_rows
@@ -57,6 +58,7 @@ class Writer:
         self._look_again = True
         self._converts = False  # whether values were seen that are not of their column's type
         self._files: DataFiles | None = None
+        self._placeholder = Placeholder(options.unavailable) if options.unavailable else None
 
     # Taking.
 
@@ -88,12 +90,13 @@ class Writer:
             part = self.waiting.part(rows, batch, kept)
             return [part], [Mismatch(row, why) for row, why in sorted(unfit.items())]
         keys = self._keys(rows.type)
+        columns = self._sent(batch.values, rows.type)
         if keys is not None:
             kept, rows = keys.complete(kept, rows, unfit)
         there = rows.is_valid()
         deleted = [row for row, present in zip(kept, there.to_pylist(), strict=True) if not present]
         alive = [row for row, present in zip(kept, there.to_pylist(), strict=True) if present]
-        parts = [self.waiting.part(rows.filter(there), batch, alive, keyed=True, gone=gone)]
+        parts = [self.waiting.part(rows.filter(there), batch, alive, columns, keyed=True, gone=gone)]
         if deleted and keys is not None:  # without columns there is no row to delete
             assert shape.schema is not None
             found, rows = key_rows(batch.keys.take(deleted), shape.schema, self._plan.id_columns)
@@ -102,6 +105,18 @@ class Writer:
             mine = [deleted[at] for at in found]
             parts.append(self.waiting.part(rows, batch, mine, keyed=True, gone=frozenset(mine)))
         return parts, [Mismatch(row, why) for row, why in sorted(unfit.items())]
+
+    def _sent(self, values: Values, columns: pa.StructType) -> list[tuple[Sequence[int], frozenset[str] | None]]:
+        """Rows, and the columns that the database sent of them; None for all."""
+        if self._placeholder is None:
+            return []
+        folded = str.casefold if self._options.ignores_case else str
+        names = {folded(field.name): field.name for field in columns}
+        found: list[tuple[Sequence[int], frozenset[str] | None]] = [(range(len(values)), None)]
+        for lacking, rows in self._placeholder.rows_lacking(values).items():
+            sent = names.keys() - set(map(folded, lacking))
+            found.append((rows, frozenset(names[name] for name in sent)))
+        return found
 
     def forget(self, partitions: Iterable[TopicPartition]) -> None:
         """Drop the rows of partitions that the task no longer owns."""
@@ -184,7 +199,9 @@ class Writer:
                 f"Table {self.table.name} was changed by another writer, and rows that wait do not fit it: {error}"
             ) from error
         if self._options.keyed:
-            merge(self.table, rows, origins, Keys(self._plan.id_columns), self._options.write_props, new.offsets)
+            columns = self.waiting.columns if self._placeholder is not None else None
+            keys = Keys(self._plan.id_columns)
+            merge(self.table, rows, origins, keys, columns, self._options.write_props, new.offsets)
         else:
             self._append(rows, new.offsets)
         return len(rows)

@@ -36,6 +36,16 @@ class Completed(NamedTuple):
     since: Mapping[str, pa.Table]
     ended: pa.Array
 
+    def lacking(self) -> dict[str, pa.Array]:
+        """The columns of which nothing is said of some rows, and for each row whether it is one of those."""
+        found = {}
+        for name in self.rows.column_names:
+            lacks = [number for number in self.said if (has := self.columns[number]) is not None and name not in has]
+            mask = pc.fill_null(pc.is_in(self.numbers, pa.array(lacks, pa.int32())), False)
+            if lacks and pc.any(mask).as_py():
+                found[name] = mask.combine_chunks() if isinstance(mask, pa.ChunkedArray) else mask
+        return found
+
 
 def completed(
     rows: pa.Table,

@@ -105,6 +105,60 @@ def test_a_field_says_what_is_deleted(run: Run, rows: Rows) -> None:
     assert rows() == [{"id": 2, "_cdc": {"op": "U"}}]
 
 
+UNSENT = "__debezium_unavailable_value"
+
+
+@pytest.mark.parametrize("at_once", [True, False], ids=["one batch", "batches"])
+def test_what_the_database_did_not_send_stays(run: Run, rows: Rows, at_once: bool) -> None:
+    orders = run(more={**UPSERT, "unavailable.value.placeholder": UNSENT})
+    for value, key in (
+        ({"id": 1, "text": "large", "n": 1}, None),
+        ({"id": 1, "text": UNSENT, "n": 2}, None),
+        ({"id": 2, "text": "old", "n": 3}, None),
+        ({"id": 2, "text": UNSENT, "n": 4}, None),
+        ({"id": 2, "text": "new", "n": 5}, None),
+        ({"id": 2, "text": UNSENT, "n": 6}, None),
+        ({"id": 3, "text": "gone", "n": 7}, None),
+        (None, 3),
+        ({"id": 3, "text": UNSENT, "n": 8}, None),
+        ({"id": 4, "text": None, "n": 9}, None),
+        ({"id": 4, "text": UNSENT, "n": 10}, None),
+    ):
+        orders.put(value, key=key)
+        if not at_once:
+            orders.commit()
+    orders.commit()
+    found = [(row["id"], row["text"], row["n"]) for row in rows()]
+    assert sorted(found) == [(1, "large", 2), (2, "new", 6), (3, UNSENT, 8), (4, None, 10)]
+
+
+def test_changes_without_large_values_are_what_a_dictionary_makes_of_them(run: Run, rows: Rows, seed: int) -> None:
+    dice = random.Random(seed)
+    orders = run(
+        more={**UPSERT, "unavailable.value.placeholder": UNSENT, "iceberg.tables.schema-case-insensitive": "true"}
+    )
+    model: dict[int, dict[str, Any]] = {}
+    orders.put({"id": 0, "A": "a", "b": "b", "n": 0})
+    model[0] = {"id": 0, "A": "a", "b": "b", "n": 0}
+    orders.commit()
+    for number in range(1, 150):
+        key = dice.randrange(12)
+        if dice.random() < 0.15:
+            orders.put(None, key=key)
+            model.pop(key, None)
+        else:
+            spelled = dice.choice("Aa")
+            value = {"id": key, spelled: dice.choice([UNSENT, f"a{number}"]), "b": dice.choice([UNSENT, f"b{number}"])}
+            orders.put({**value, "n": number})
+            row = {"id": key, "A": value[spelled], "b": value["b"], "n": number}
+            old = model.get(key, row)
+            model[key] = {name: old[name] if row[name] == UNSENT else row[name] for name in row}
+        if dice.random() < 0.1:
+            orders.commit()
+    orders.commit()
+    assert sorted(rows(), key=lambda row: row["id"]) == [model[key] for key in sorted(model)]
+
+
 def test_keys_of_several_columns_and_all_types(run: Run, rows: Rows) -> None:
     names = ("id", "name", "day", "time", "price", "uuid", "at", "raw")
     orders = run(more={**UPSERT, "iceberg.table.shop.orders.id-columns": ", ".join(names)})
