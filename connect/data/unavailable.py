@@ -22,6 +22,11 @@ _TYPES: Final = frozenset({Type.STRING, Type.BYTES, Type.ARRAY, Type.MAP})
 _CLASSES: Final = frozenset({str, bytes, list, dict})
 
 
+def as_uuid(text: str) -> str:
+    """A placeholder among UUIDs: what Java's UUID.nameUUIDFromBytes makes of it."""
+    return str(uuid.UUID(bytes=hashlib.md5(text.encode(), usedforsecurity=False).digest(), version=3))
+
+
 class Placeholder:
     """Debezium's placeholder in each of its forms.
 
@@ -31,10 +36,10 @@ class Placeholder:
 
     def __init__(self, text: str) -> None:
         binary = text.encode()
-        digest = hashlib.md5(binary, usedforsecurity=False).digest()  # Java's UUID.nameUUIDFromBytes
+        encoded = base64.b64encode(binary).decode()
         self._text = text
-        self._scalars = frozenset({text, binary, base64.b64encode(binary).decode()})
-        self._lists: list[list[Any]] = [[text], [str(uuid.UUID(bytes=digest, version=3))], list(binary)]
+        self._scalars = frozenset({text, binary, encoded})
+        self._lists: list[list[Any]] = [[text], [binary], [encoded], [as_uuid(text)], list(binary)]
 
     def fields_of(self, row: Mapping[str, Any]) -> list[str]:
         """The fields of a row that have no value."""

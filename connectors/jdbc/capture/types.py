@@ -12,6 +12,7 @@ from decimal import Decimal
 from typing import Any, Final
 
 from connect import Schema, Type, logical, schema
+from connect.data.unavailable import as_uuid
 from connectors.jdbc.capture import text
 from connectors.jdbc.capture.catalog import PgType, Types
 from connectors.jdbc.changes.forms import BYTES_WRITTEN, POINT
@@ -89,9 +90,22 @@ def _array(types: Types, of: PgType, modifier: int, modes: Modes) -> ColumnType 
     if element is None:
         return None
     item = element.schema.as_optional() if element.element_optional else element.schema
-    unavailable = [element.unavailable] if isinstance(element.unavailable, str) else None
+    unavailable = _unsent(types[of.element].name, element, modes.placeholder)
     null = None if element.element_optional else element.fallback
     return ColumnType(Schema.array(item), text.array(element.read, null), [], unavailable, literal=False)
+
+
+def _unsent(name: str, element: ColumnType, placeholder: str) -> list[Any] | None:
+    """What replaces a large array that was not sent, as in Debezium; None where that has nothing, too."""
+    if name == "uuid":
+        return [as_uuid(placeholder)]
+    if name in _NUMBERS and logical.python_type(element.schema) is None:
+        return list(placeholder.encode())
+    return [element.unavailable] if isinstance(element.unavailable, str | bytes) else None
+
+
+#: Types of which arrays have the placeholder's bytes as their numbers.
+_NUMBERS: Final = frozenset({"int4", "int8", "date"})
 
 
 def _plain(of: Schema, read: Reader, fallback: Any, **more: Any) -> Callable[[int, Modes], ColumnType]:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from connect import ConnectError, RetriableError
+from connect.data.unavailable import Placeholder
 from connect.telemetry.outages import outages
 from connect.testing import SourceRun
 from connectors.jdbc.capture import PostgresCdcSourceConnector, PostgresCdcSourceTask
@@ -110,6 +111,42 @@ def test_large_values_that_did_not_change_have_a_placeholder(captured: CapturedP
     captured.database.execute("UPDATE large SET number = 2")
     after = run.poll_until(2)[1].value["after"]
     assert after == {"id": 1, "number": 2, "body": "not sent" if identity == "DEFAULT" else "x" * 10000}
+
+
+def test_large_arrays_that_did_not_change_have_debezium_s_placeholders(captured: CapturedPostgres) -> None:
+    items = {
+        "text": "md5(n::text)",
+        "bytea": "decode(md5(n::text), 'hex')",
+        "int": "n",
+        "bigint": "n",
+        "date": "date '2026-01-01' + n",
+        "uuid": "md5(n::text)::uuid",
+    }
+    columns = ", ".join(f"{kind}s {kind}[]" for kind in items)
+    external = ", ".join(f"ALTER {kind}s SET STORAGE EXTERNAL" for kind in items)
+    values = ", ".join(f"(SELECT array_agg({item}) FROM generate_series(1, 3000) AS n)" for item in items.values())
+    captured.execute(
+        f"CREATE TABLE arrays (id int PRIMARY KEY, number int, {columns})",
+        f"ALTER TABLE arrays {external}",
+        f"INSERT INTO arrays VALUES (1, 1, {values})",
+    )
+    run = captured.run(unavailable_value_placeholder="gone", snapshot_mode="no_data").start()
+    run.poll()
+    captured.execute("UPDATE arrays SET number = 2")
+    (record,) = run.poll_until(1)
+    after = record.value["after"]
+    numbers = [103, 111, 110, 101]
+    assert after == {
+        "id": 1,
+        "number": 2,
+        "texts": ["gone"],
+        "byteas": [b"gone"],
+        "ints": numbers,
+        "bigints": numbers,
+        "dates": numbers,
+        "uuids": ["50c1f58b-e7f5-347e-8f53-d64c094783c2"],
+    }
+    assert sorted(Placeholder("gone").fields_of(after)) == ["bigints", "byteas", "dates", "ints", "texts", "uuids"]
 
 
 def test_a_large_key_that_did_not_change_is_the_key(captured: CapturedPostgres) -> None:
