@@ -9,6 +9,10 @@ that it is wherever the checkpoints are.
 
     <checkpoint.location>/generations/part-*.txt      a line of JSON each: number, name, offsets at which it begins
     <checkpoint.location>/<generation>/<query>/       Spark's checkpoint of one query
+
+A connector whose query reads the ranges of all topics has the ledger `generations-of-all`. Version 0.2.0, which has a
+query for each topic, does not know it: where a task goes back to that version, as in a pool that is being updated, the
+offsets are altered for it, and it continues at them, with checkpoints and transactions of its own.
 """
 
 from __future__ import annotations
@@ -17,13 +21,17 @@ import json
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from connect.data.record import TopicPartition
 from connect.errors import ConnectError
 from spark_sink.paths import as_written
 from spark_sink.reading.plan import OffsetMap, as_map, as_offsets
 from spark_sink.tables.batch_offsets import offsets_in
+
+GENERATIONS: Final = "generations"
+#: Of connectors that have one query for the ranges of all topics.
+GENERATIONS_OF_ALL: Final = "generations-of-all"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +60,13 @@ class Generations:
     Args:
         spark: a session.
         location: the folder of its checkpoints.
+        ledger: the name of the ledger's folder.
     """
 
-    def __init__(self, spark: Any, location: str) -> None:
+    def __init__(self, spark: Any, location: str, ledger: str = GENERATIONS) -> None:
         self._spark = spark
         self.location = location.rstrip("/")
+        self._ledger = f"{self.location}/{ledger}"
 
     def current(self) -> Generation | None:
         """The newest one; None where there is none yet.
@@ -64,7 +74,7 @@ class Generations:
         Raises:
             ConnectError: the ledger cannot be read.
         """
-        entries = [json.loads(line) for line in self._lines(f"{self.location}/generations")]
+        entries = [json.loads(line) for line in self._lines(self._ledger)]
         if not entries:
             return None
         newest = max(entries, key=lambda entry: entry["number"])
@@ -76,7 +86,7 @@ class Generations:
         made = Generation(number, f"{number:06d}-{uuid.uuid4().hex[:8]}", as_map(start))
         line = json.dumps({"number": made.number, "name": made.name, "start": made.start})
         rows = self._spark.createDataFrame([(line,)], "value string")
-        rows.coalesce(1).write.mode("append").text(f"{self.location}/generations")
+        rows.coalesce(1).write.mode("append").text(self._ledger)
         return made
 
     def checkpoint(self, generation: Generation, query: str) -> str:

@@ -7,7 +7,7 @@ import time
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from connect.data.record import TopicPartition
 from connect.delivery.error_outputs import TaskConfigs, make_dead_letter_topic
@@ -18,7 +18,7 @@ from connect.kafka.clients.settings import task_client_settings
 from connect.kafka.reading.topic_ends import TopicEnds
 from connect.settings.subscription import subscription
 from spark_sink.error_translation import translate_error
-from spark_sink.query.generations import Generation, Generations
+from spark_sink.query.generations import GENERATIONS, Generation, Generations
 from spark_sink.query.progress import QueryProgress
 from spark_sink.query.settings import QueryOptions
 from spark_sink.query.shapes import TooEarly
@@ -49,6 +49,13 @@ class SinkQuery(Query):
         self.sample: Sample | None = None
 
 
+class Former(NamedTuple):
+    """The last generation of other queries, and these."""
+
+    generation: Generation
+    queries: Sequence[SinkQuery]
+
+
 class SinkQueryTask(SupervisedTask):
     """The base of the tasks for tables and for any sink."""
 
@@ -60,7 +67,7 @@ class SinkQueryTask(SupervisedTask):
         self.options = QueryOptions.parse(context.connector_config)
         self.topics = subscription(context.connector_config)
         self.location = self.checkpoint_location()
-        self.generations = Generations(self.session.spark, self.location)
+        self.generations = Generations(self.session.spark, self.location, self.ledger())
         self._group_notes = GroupNotes(context.worker_config, context.connector_config)
         self._ends = TopicEnds(context.worker_config, context.connector_config, self.topics)
         self._reported: dict[TopicPartition, int] = {}
@@ -78,6 +85,10 @@ class SinkQueryTask(SupervisedTask):
     def checkpoint_location(self) -> str:
         """The folder of the connector's checkpoints."""
 
+    def ledger(self) -> str:
+        """The ledger of its generations."""
+        return GENERATIONS
+
     @abstractmethod
     def write(self, query: SinkQuery, rows: Any) -> Any:
         """A DataStreamWriter for what the query reads, complete except for trigger, checkpoint and name."""
@@ -89,9 +100,9 @@ class SinkQueryTask(SupervisedTask):
         """The shape of rows; None for raw records and ranges. Called before each run; may raise `TooEarly`."""
         return None
 
-    def older_queries(self, generation: Generation) -> list[SinkQuery]:
-        """Queries of a generation with other topics than now: they are finished, and the current ones continue."""
-        return []
+    def former(self) -> Former | None:
+        """What other queries have left that wrote the same: they are finished, and the current ones continue."""
+        return None
 
     def written(self, query: SinkQuery, batch: int, topics: set[str]) -> set[str]:
         """Those topics of a batch whose records the target has completely."""
@@ -174,23 +185,29 @@ class SinkQueryTask(SupervisedTask):
 
     def _settle(self) -> Generation:
         """The generation to continue: a new one if there is none, or if a user has altered the group's offsets."""
-        current = self.generations.current()
+        own = self.generations.current()
         committed = self._group_notes.read()
-        if current is None:
+        marks = {at.metadata for at in committed.values()}
+        former = None if own is not None and marks <= {own.mark} else self.former()
+        if former is not None and own is not None and former.generation.mark not in marks:
+            former = None
+        last = own if former is None else former.generation
+        if last is None:
             start = {partition: at.offset for partition, at in committed.items()}
             return self._new_generation(None, {**self.begins(self._ends), **start} or self._by_reset())
-        altered = {partition: at.offset for partition, at in committed.items() if at.metadata != current.mark}
-        older = self.older_queries(current)
-        if not altered and not older:
-            return current
-        why = "offsets were altered" if altered else "each topic had a query of its own"
+        altered = {partition: at.offset for partition, at in committed.items() if at.metadata != last.mark}
+        if not altered and former is None:
+            return last
+        why = "offsets were altered" if former is None else "other queries wrote the tables"
         log.info("%s: the query restarts with a checkpoint of its own", why)
-        positions = as_offsets(current.start)
-        for query in older or self.queries:
+        positions = as_offsets(last.start)
+        for query in self.queries if former is None else former.queries:
             assert isinstance(query, SinkQuery)
-            found = self._finished(query, current)
-            positions |= {at: offset for at, offset in found.items() if not older or at.topic in query.topics}
-        return self._new_generation(current, {**positions, **altered})
+            found = self._finished(query, last)
+            # Of topics that it does not read it says where its generation began.
+            its = query.topics if former is not None else ()
+            positions |= {at: offset for at, offset in found.items() if not its or at.topic in its}
+        return self._new_generation(last if own is None or own.number < last.number else own, {**positions, **altered})
 
     def _new_generation(self, after: Generation | None, start: Mapping[TopicPartition, int]) -> Generation:
         made = self.generations.begin(after, start)

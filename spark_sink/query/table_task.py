@@ -9,9 +9,9 @@ from typing import Any, Final
 from connect.data.record import TopicPartition
 from connect.kafka.reading.topic_ends import TopicEnds
 from spark_sink.layout_keys import DELTA, TOPIC
-from spark_sink.query.generations import Generation
+from spark_sink.query.generations import GENERATIONS, GENERATIONS_OF_ALL, Generations
 from spark_sink.query.shapes import WRAP, shape_of
-from spark_sink.query.sink_task import SinkQuery, SinkQueryTask
+from spark_sink.query.sink_task import Former, SinkQuery, SinkQueryTask
 from spark_sink.query.supervised import Query
 from spark_sink.query.topic_tables import TopicTables
 from spark_sink.reading.places import places
@@ -68,6 +68,9 @@ class TableTask(SinkQueryTask):
             return self.folder_of_this_machine()
         return found
 
+    def ledger(self) -> str:
+        return GENERATIONS_OF_ALL if self.only_ranges else GENERATIONS
+
     def write(self, query: SinkQuery, rows: Any) -> Any:
         if query.only_ranges:
             return rows.writeStream.foreachBatch(self._topic_tables(query))
@@ -94,11 +97,20 @@ class TableTask(SinkQueryTask):
         newest = Table(self.session.spark, table).newest_transaction(app_id)
         return newest is not None and newest >= batch
 
-    def older_queries(self, generation: Generation) -> list[SinkQuery]:
-        begun = self.generations.queries(generation) if self.only_ranges else set()
-        if not begun or self.queries[0].name in begun:
-            return []
-        return [self.make_query(topic, [topic], only_ranges=False) for topic in sorted(begun)]
+    def former(self) -> Former | None:
+        if not self.only_ranges:
+            return None
+        of_topics = Generations(self.session.spark, self.location)
+        if (last := of_topics.current()) is None:
+            return None
+        there = {partition.topic for partition in self._ends.partitions()}
+        everything = self.topics if isinstance(self.topics, list) else []
+        found = []
+        for name in sorted(of_topics.queries(last)):
+            # A table for all topics, as it may have been configured before, had one query, too.
+            of_all = name == self.queries[0].name and name not in there
+            found.append(self.make_query(name, everything if of_all else [name], only_ranges=False))
+        return Former(last, found)
 
     def _topic_tables(self, query: SinkQuery) -> TopicTables:
         """Writes a generation's batches; kept for all runs of the query, with what it knows of topics."""

@@ -207,6 +207,12 @@ def test_a_topic_of_tombstones_only_does_not_hold_up_the_others(broker: Broker, 
 class AQueryForEachTopic(TableTask):
     """As it was up to 0.2.0."""
 
+    def ledger(self) -> str:
+        return "generations"
+
+    def former(self) -> None:
+        return None
+
     def prepare(self) -> None:
         super().prepare()
         assert isinstance(self.topics, list)
@@ -247,6 +253,35 @@ def test_a_connector_that_had_a_query_for_each_topic_goes_on_where_these_were(
     assert numbers(lake / a) == [*range(10), *range(20, 30)]
     assert numbers(lake / b) == [*range(15), *range(20, 30)]
     assert numbers(lake / never) == list(range(20, 30))
+
+
+@pytest.mark.promise("P1", "P10")
+def test_a_task_that_goes_between_workers_of_two_versions_loses_and_repeats_nothing(
+    broker: Broker, sink: MakeSink, lake: Path
+) -> None:
+    topics = make_topics(broker, "a", "b")
+    one = sink(*topics)
+    count = 0
+    for task in (AQueryForEachTopic, TableTask, AQueryForEachTopic, TableTask):
+        with one.running(task) as run:
+            for _ in range(3):  # batches
+                for topic in topics:
+                    produce(broker, topic, [{"n": n} for n in range(count, count + 10)])
+                count += 10
+                run.until(lambda: [at for at, _ in one.committed().values()] == [count, count])  # noqa: B023
+    assert {topic: numbers(lake / topic) for topic in topics} == {topic: list(range(count)) for topic in topics}
+
+
+@pytest.mark.promise("P1", "P10")
+def test_a_topic_called_all_is_not_taken_for_the_query_of_all(broker: Broker, sink: MakeSink, lake: Path) -> None:
+    topics = [make_topic(broker, name="all"), *make_topics(broker, "b")]
+    one = sink(*topics)
+    for task, more in ((AQueryForEachTopic, range(10)), (TableTask, range(10, 20))):
+        for topic in topics:
+            produce(broker, topic, [{"n": n} for n in more])
+        with one.running(task) as run:
+            run.until(lambda: [at for at, _ in one.committed().values()] == [more[-1] + 1] * 2)  # noqa: B023
+    assert {topic: numbers(lake / topic) for topic in topics} == {topic: list(range(20)) for topic in topics}
 
 
 @pytest.fixture
