@@ -72,9 +72,10 @@ demo-spark: setup ## A topic becomes a Delta table by Spark, on this machine or,
 bench: setup ## Measure beside Kafka Connect and others, and judge (PARTS="jdbc s3"; QUICK=1: tiny sizes, to see it work)
 	@$(PY) -m bench $(PARTS) $(if $(filter-out 0,$(QUICK)),--quick)
 
-chaos: setup ## A pool of all connectors under faults by seed, judged, with a picture (SECONDS=600 SEED=7 ONLY=flow,.. FAULTS=kind,..)
+chaos: setup ## A pool of all connectors under faults by seed, judged, with a picture (SECONDS=600 SEED=7 ONLY=flow,.. FAULTS=kind,.. OLDER=commit)
 	@$(PY) -m tests.chaos --seconds $(or $(SECONDS),600) $(if $(SEED),--seed $(SEED)) $(if $(WORKERS),--workers $(WORKERS)) \
-	  $(if $(ONLY),--only "$(ONLY)") $(if $(FAULTS),--faults "$(FAULTS)")
+	  $(if $(ONLY),--only "$(ONLY)") $(if $(FAULTS),--faults "$(FAULTS)") \
+	  $(if $(OLDER),--older "$(OLDER)")
 
 kills: setup ## Kill processes of one connector at random moments; nothing may be lost (CHAOS_ROUNDS=200: so often in each test)
 	@$(PY) -m pytest tests/chaos

@@ -10,6 +10,7 @@ import argparse
 import random
 import shlex
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Collection
@@ -18,6 +19,7 @@ from pathlib import Path
 from tests.chaos.suite import report
 from tests.chaos.suite.faults.registry import FAULTS, possible
 from tests.chaos.suite.flows.registry import FLOWS, USUAL
+from tests.chaos.suite.pool import CHECKOUT
 from tests.chaos.suite.run import Run
 from tests.chaos.suite.world import World
 from tests.servers import guardian
@@ -32,6 +34,7 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--only", type=names(FLOWS, "flow"), default=USUAL, help="these flows, with commas")
     parser.add_argument("--faults", type=names(FAULTS, "kind"), default=list(FAULTS), help="these kinds, with commas")
     parser.add_argument("--report", type=Path, help="the folder of the report; by default build/chaos/SEED")
+    parser.add_argument("--older", help="a commit or a folder of another version, with whose code workers begin")
     once = parser.add_mutually_exclusive_group()
     once.add_argument("--exactly-once", action="store_true", default=None, help="sources deliver exactly once")
     once.add_argument("--at-least-once", action="store_false", dest="exactly_once", help="they do not")
@@ -73,7 +76,8 @@ def main(given: list[str] | None = None) -> int:
     folder = (options.report or Path("build", "chaos", str(seed))).resolve()
     run_folder = guardian.begin().folder
     say(f"seed {seed}, {workers} workers, sources {'exactly' if exactly_once else 'at least'} once: {command}")
-    world = World(run_folder, seed, workers=workers, exactly_once=exactly_once, only=options.only, say=say)
+    older = _checkout(options.older, run_folder) if options.older else None
+    world = World(run_folder, seed, workers=workers, exactly_once=exactly_once, only=options.only, say=say, older=older)
     for number in (signal.SIGINT, signal.SIGTERM):  # a shell starts what runs in its background with SIGINT ignored
         signal.signal(number, signal.default_int_handler)
     run = None
@@ -95,10 +99,23 @@ def main(given: list[str] | None = None) -> int:
     return 1 if run is None or run.problems else 0
 
 
+def _checkout(older: str, folder: Path) -> Path:
+    """The folder of another version: as it is named, or made of that commit."""
+    if Path(older).is_dir():
+        return Path(older).resolve()
+    into = folder / "older"
+    into.mkdir()
+    archive = subprocess.run(["git", "archive", older], cwd=CHECKOUT, capture_output=True, check=True).stdout
+    subprocess.run(["tar", "-x"], cwd=into, input=archive, check=True)
+    return into
+
+
 def _command(options: argparse.Namespace, seed: int, workers: int, exactly_once: bool) -> str:
     """What does the same again."""
     words = ["python", "-m", "tests.chaos", "--seconds", f"{options.seconds:g}", "--seed", str(seed)]
     words += ["--workers", str(workers), "--exactly-once" if exactly_once else "--at-least-once"]
+    if options.older:
+        words += ["--older", options.older]
     if options.only != USUAL:
         words += ["--only", ",".join(options.only)]
     if options.faults != list(FAULTS):

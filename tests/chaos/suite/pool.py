@@ -46,6 +46,7 @@ class ChaosWorker(PoolWorker):
 
     Attributes:
         number: from 0 on.
+        code: the checkout that it runs.
     """
 
     def __init__(
@@ -53,14 +54,21 @@ class ChaosWorker(PoolWorker):
     ) -> None:
         super().__init__(folder, {**settings, "bootstrap.servers": brokers.bootstrap_of(number)})
         self.number = number
+        self._folder = folder
         self.peers = network.relay(self.port)
         self.brokers = brokers.links[number]
         self.id = self.peers.address
         self._settings |= {"rest.advertised.host.name": HOST, "rest.advertised.port": str(self.peers.port)}
         self._clock = folder / f"clock-{number}"
         self._clock.write_bytes(struct.pack("dd", 0.0, 0.0))
-        path = os.pathsep.join([str(CLOCK), str(CHECKOUT), *filter(None, [os.environ.get("PYTHONPATH")])])
-        self._options = {"cwd": folder, "env": {**os.environ, "PYTHONPATH": path, "CHAOS_CLOCK": str(self._clock)}}
+        self.run_code(CHECKOUT)
+
+    def run_code(self, checkout: Path) -> None:
+        """Have it run this version of the code from its next start on."""
+        self.code = checkout
+        path = os.pathsep.join([str(CLOCK), str(checkout), *filter(None, [os.environ.get("PYTHONPATH")])])
+        env = {**os.environ, "PYTHONPATH": path, "CHAOS_CLOCK": str(self._clock)}
+        self._options = {"cwd": self._folder, "env": env}
 
     def __str__(self) -> str:
         return f"worker {self.number + 1}"
@@ -131,7 +139,9 @@ class ChaosPool(Pool):
 
     workers: list[ChaosWorker]  # type: ignore[assignment]
 
-    def __init__(self, name: str, folder: Path, brokers: Brokers, network: Network, *, exactly_once: bool) -> None:
+    def __init__(
+        self, name: str, folder: Path, brokers: Brokers, network: Network, *, exactly_once: bool, code: Path = CHECKOUT
+    ) -> None:
         super().__init__(name, folder, brokers.bootstrap)
         self.settings = {key: value for key, value in self.settings.items() if "storage" in key or key == "group.id"}
         self.settings |= {key: "3" for key in self.settings if key.endswith("replication.factor")} | SETTINGS
@@ -139,6 +149,8 @@ class ChaosPool(Pool):
         self.workers = [
             ChaosWorker(number, folder, brokers, network, self.settings) for number in range(len(brokers.links))
         ]
+        for worker in self.workers:
+            worker.run_code(code)
 
     def begin(self) -> None:
         """Start all, and wait for them."""

@@ -18,7 +18,7 @@ from .brokers import Brokers, brokers
 from .feed import Feed, main_record
 from .flows.flow import Flow, Surroundings
 from .flows.registry import FLOWS
-from .pool import ChaosPool
+from .pool import CHECKOUT, ChaosPool
 from .reader import Reader, Topics, new_topic
 from .relay import Network
 from .targets import Targets, Unavailable
@@ -35,6 +35,7 @@ class World:
     Attributes:
         missing: flows whose systems cannot be had here, and why.
         stopped: set when the run is to end at once.
+        older: the checkout of another version, with which all workers begin; None where there is one version.
     """
 
     brokers: Brokers
@@ -44,13 +45,22 @@ class World:
     topics: Topics
 
     def __init__(
-        self, folder: Path, seed: int, *, workers: int, exactly_once: bool, only: list[str], say: Callable[[str], None]
+        self,
+        folder: Path,
+        seed: int,
+        *,
+        workers: int,
+        exactly_once: bool,
+        only: list[str],
+        say: Callable[[str], None],
+        older: Path | None = None,
     ) -> None:
         self.folder = folder
         self.seed = seed
         self.exactly_once = exactly_once
         self.workers = workers
         self.say = say
+        self.older = older
         self.timeline = Timeline()
         self.flows: dict[str, Flow] = {}
         self.configs: dict[str, dict[str, str]] = {}
@@ -83,9 +93,18 @@ class World:
             except Unavailable as error:
                 self.missing[name] = str(error)
         self.say(f"starts {self.workers} workers")
-        self.pool = ChaosPool("chaos", self.folder, self.brokers, self.network, exactly_once=self.exactly_once)
+        self.pool = ChaosPool(
+            "chaos",
+            self.folder,
+            self.brokers,
+            self.network,
+            exactly_once=self.exactly_once,
+            code=self.older or CHECKOUT,
+        )
         self._stack.callback(self.pool.close)
         self.pool.begin()
+        if self.older is not None:
+            self._leave_out_what_is_new()
         self.reader.start()
         for name, flow in self.flows.items():
             self.configs[name] = flow.whole_config()
@@ -97,6 +116,14 @@ class World:
         for flow in self.flows.values():
             flow.start()
         return self
+
+    def _leave_out_what_is_new(self) -> None:
+        """The flows whose connectors the older version does not have."""
+        for name, flow in list(self.flows.items()):
+            connector = flow.config()["connector.class"]
+            if self.pool.workers[0].ask("GET", f"/connector-plugins/{connector}/config").status == 404:
+                del self.flows[name]
+                self.missing[name] = "the older version does not have it"
 
     def close(self) -> None:
         """End everything, whatever state it is in."""

@@ -49,4 +49,6 @@ def possible(world: World) -> list[Fault]:
         there.add("a target")
     if any(flow.on_spark for flow in world.flows.values()):
         there.add("Spark")
+    if world.older is not None:
+        there.add("an older version")
     return [each for each in FAULTS.values() if each.wants in there]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import psutil
 
-from tests.chaos.suite.pool import ChaosWorker
+from tests.chaos.suite.pool import CHECKOUT, ChaosWorker
 from tests.chaos.suite.world import World
 from tests.integration.distributed.pool import SESSION_S
 
@@ -154,6 +154,24 @@ def roll_workers(world: World, chance: random.Random) -> Iterator[str]:
             _end(worker)
         worker.start()
         world.pool.until(lambda: worker.ready() or world.stopped.is_set(), f"{worker} is back", 120)  # noqa: B023
+
+
+@fault("update of workers", "workers", wants="an older version")
+def update_workers(world: World, chance: random.Random) -> Iterator[str]:
+    """One worker after the other gets the new version; where all have it, the older one again.
+
+    All has to run after each, so the pool is of two versions for a while, and works.
+    """
+    assert world.older is not None
+    code = CHECKOUT if any(worker.code != CHECKOUT for worker in world.pool.workers) else world.older
+    yield f"all workers, to the {'new' if code == CHECKOUT else 'older'} version"
+    for worker in chance.sample(world.pool.workers, len(world.pool.workers)):
+        _end(worker)
+        worker.run_code(code)
+        worker.start()
+        world.pool.until(lambda: worker.ready() or world.stopped.is_set(), f"{worker} is back", 120)  # noqa: B023
+        world.await_running(180)
+        world.rest(chance.uniform(0, 6))
 
 
 def _end(worker: ChaosWorker) -> None:
