@@ -90,7 +90,7 @@ def not_of_java(client: RestClient, lacks: str, instead: str) -> Iterator[None]:
     except AnswerError as error:
         if error.status != 404 or not error.said.startswith("HTTP 404"):
             raise
-        words = f"The worker at {client.address} {lacks}; it may be one of Kafka Connect's own. {instead}"
+        words = f"The worker at {client.address} {lacks}; it may be older, or one of Kafka Connect's own. {instead}"
         raise ConnectError(words) from error
 
 
