@@ -53,7 +53,12 @@ _POSTGRESQL: Final = {
     "targetservertype": "target_session_attrs",
     "channelbinding": "channel_binding",
 }
-_TARGETS: Final = {"primary": "read-write", "master": "read-write", "secondary": "standby", "preferSecondary": "any"}
+_TARGETS: Final = {
+    **dict.fromkeys(("primary", "master"), "read-write"),
+    **dict.fromkeys(("secondary", "slave"), "standby"),
+    **dict.fromkeys(("prefersecondary", "preferslave"), "prefer-standby"),
+    "preferprimary": "any",
+}
 _MYSQL: Final = {"user": "user", "password": "password", "sslca": "ssl_ca", "servertimezone": None}
 
 
@@ -99,9 +104,10 @@ def _postgresql(where: str) -> URL:
     hosts, database, properties = _authority(where)
     query, user, password = _properties(properties, _POSTGRESQL)
     if properties.get("ssl", "").lower() in ("true", "1") or ("ssl" in properties and not properties["ssl"]):
-        query.setdefault("sslmode", "verify-full")
-    if "target_session_attrs" in query:
-        query["target_session_attrs"] = _TARGETS.get(query["target_session_attrs"], query["target_session_attrs"])
+        unverified = properties.get("sslfactory", "").endswith(".NonValidatingFactory")
+        query.setdefault("sslmode", "require" if unverified else "verify-full")
+    if target := query.get("target_session_attrs"):
+        query["target_session_attrs"] = _TARGETS.get(target.lower(), target)
     schema = properties.get("currentschema")
     if schema:
         options = f"-csearch_path={schema.replace(' ', '')}"

@@ -23,6 +23,18 @@ from connectors.jdbc.database.url import translate
         ("jdbc:postgresql://db/shop?user=me&password=p%40ss", "postgresql+psycopg://me:p%40ss@db:5432/shop"),
         ("jdbc:postgresql://db/shop?sslmode=require", "postgresql+psycopg://db:5432/shop?sslmode=require"),
         ("jdbc:postgresql://db/shop?ssl=true", "postgresql+psycopg://db:5432/shop?sslmode=verify-full"),
+        (
+            "jdbc:postgresql://db/shop?ssl=true&sslfactory=org.postgresql.ssl.NonValidatingFactory",
+            "postgresql+psycopg://db:5432/shop?sslmode=require",
+        ),
+        (
+            "jdbc:postgresql://one,two/shop?targetServerType=preferSecondary",
+            "postgresql+psycopg:///shop?host=one%3A5432&host=two%3A5432&target_session_attrs=prefer-standby",
+        ),
+        (
+            "jdbc:postgresql://db/shop?targetServerType=slave",
+            "postgresql+psycopg://db:5432/shop?target_session_attrs=standby",
+        ),
         ("jdbc:postgresql://db/shop?reWriteBatchedInserts=true", "postgresql+psycopg://db:5432/shop"),
         (
             "jdbc:postgresql://db/shop?currentSchema=a,b&ApplicationName=x",
