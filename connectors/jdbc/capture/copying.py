@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import select
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -11,7 +10,7 @@ from psycopg import pq
 
 from connect import ConnectError, RetriableError
 from connectors.jdbc.capture.pgoutput import Row
-from connectors.jdbc.capture.replication import ConnectionLost
+from connectors.jdbc.capture.replication import ConnectionLost, arrives
 
 #: How long to wait for the next row before it is said that there is none yet.
 _WAIT_S: Final = 0.5
@@ -45,7 +44,7 @@ def copied(connection: Any, query: str, table: str) -> Iterator[Row | None]:
         if length > 0:
             yield _split(bytes(data))
         elif length == 0:
-            if not select.select([raw.socket], [], [], _WAIT_S)[0]:
+            if not arrives(raw, _WAIT_S):
                 yield None
             raw.consume_input()
         else:

@@ -140,7 +140,7 @@ class ReplicationConnection:
         self._connection.send_query(command.encode())
         try:
             while self._connection.is_busy():
-                if not select.select([self._connection.socket], [], [], _PATIENCE_S)[0]:
+                if not arrives(self._connection, _PATIENCE_S):
                     waiting()
                 self._connection.consume_input()
         except BaseException:
@@ -195,7 +195,7 @@ class ReplicationConnection:
 
     def wait(self, seconds: float) -> None:
         """Wait until something arrives, or the time is over."""
-        select.select([self._connection.socket], [], [], seconds)
+        arrives(self._connection, seconds)
 
     def say(self, flushed: int, *, ask: bool = False) -> None:
         """Report the position: changes before `flushed` are never requested again. Thread-safe.
@@ -250,6 +250,13 @@ class ReplicationConnection:
             answer = self._connection.get_result()
             said = _line(answer.error_message) if answer is not None and answer.error_message else "it shuts down"
         raise ConnectionLost(f"PostgreSQL ended the replication: {said}")
+
+
+def arrives(connection: pq.abc.PGconn, seconds: float) -> bool:
+    """Wait until something arrives, or the time is over: whether it did."""
+    poll = select.poll()  # select() itself knows no file descriptor above 1023
+    poll.register(connection.socket, select.POLLIN)
+    return bool(poll.poll(seconds * 1000))
 
 
 def parse_lsn(text: str) -> int:

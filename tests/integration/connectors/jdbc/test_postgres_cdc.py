@@ -16,6 +16,7 @@ from connect.testing import SourceRun
 from connectors.jdbc.capture import PostgresCdcSourceConnector, PostgresCdcSourceTask
 from connectors.jdbc.capture.replication import ConnectionLost, ReplicationConnection, parameters
 from tests.servers.postgresql import PostgresServer
+from tests.support.open_files import many_open_files
 from tests.support.waiting import until
 
 from .captured import PATIENCE, fields, ids, ops
@@ -261,6 +262,15 @@ def test_labels_that_an_enum_is_given_are_allowed(captured: CapturedPostgres) ->
         for record in run.poll_until(2)
     ]
     assert allowed == ["sad,happy", "angry,sad,happy"]
+
+
+def test_a_process_with_many_open_files_captures_all_the_same(line: CapturedPostgres) -> None:
+    with many_open_files():
+        run = line.run().start()
+        run.poll_until(5000)
+        line.database.execute("INSERT INTO line VALUES (6001, 'x')")
+        assert ids(run.poll_until(5001))[-1] == 6001
+        run.stop()
 
 
 def test_a_table_that_may_not_be_read_is_an_error(line: CapturedPostgres) -> None:
