@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from connect import DataError
+log = logging.getLogger(__name__)
 
 #: Runs a statement and gives its rows: a psycopg connection's `execute`, with `fetchall`.
 Query = Any
@@ -94,19 +95,19 @@ class Types:
     def __getitem__(self, oid: int) -> PgType:
         if oid not in self.known:
             self.read()
-        try:
-            return self.known[oid]
-        except KeyError:
-            raise DataError(f"PostgreSQL knows no type with the number {oid}.") from None
+        if oid not in self.known:
+            log.warning("Rows have values of a type that was dropped since (number %d): they are written as text.", oid)
+            self.known[oid] = PgType(oid, "text", "b", 0, 0, -1)
+        return self.known[oid]
 
     def read(self) -> None:
-        """Read them all."""
+        """Read them all. Those that were dropped meanwhile are kept: older rows have values of them."""
         rows = self.query(
             "SELECT t.oid, t.typname, t.typtype, t.typelem, t.typbasetype, t.typtypmod, t.typcategory, "
             "(SELECT array_agg(e.enumlabel::text ORDER BY e.enumsortorder) FROM pg_catalog.pg_enum e "
             "WHERE e.enumtypid = t.oid) FROM pg_catalog.pg_type t"
         )
-        self.known = {
+        self.known |= {
             oid: PgType(oid, name, kind, element if category == "A" else 0, base, modifier, tuple(labels or ()))
             for oid, name, kind, element, base, modifier, category, labels in rows
         }

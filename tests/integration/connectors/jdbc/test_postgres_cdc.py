@@ -264,6 +264,28 @@ def test_labels_that_an_enum_is_given_are_allowed(captured: CapturedPostgres) ->
     assert allowed == ["sad,happy", "angry,sad,happy"]
 
 
+def test_rows_of_an_enum_that_was_replaced_by_another_are_read(captured: CapturedPostgres) -> None:
+    """As it is done to take a label away: rows that were written before have the type that is gone."""
+    captured.database.execute(
+        "CREATE TYPE mood AS ENUM ('sad', 'happy'); CREATE TABLE person (id int PRIMARY KEY, feels mood)"
+    )
+    run = captured.run(snapshot_mode="no_data").start()
+    run.poll()
+    run.stop()
+    captured.database.execute("INSERT INTO person VALUES (1, 'happy')")
+    captured.database.execute(
+        "CREATE TYPE temper AS ENUM ('happy');"
+        "ALTER TABLE person ALTER COLUMN feels TYPE temper USING feels::text::temper; DROP TYPE mood"
+    )
+    captured.database.execute("INSERT INTO person VALUES (2, 'happy')")
+    run.restart()
+    # The table was written anew, which is no change of its rows.
+    assert [record.value["after"] for record in run.poll_until(2)] == [
+        {"id": 1, "feels": "happy"},
+        {"id": 2, "feels": "happy"},
+    ]
+
+
 def test_a_process_with_many_open_files_captures_all_the_same(line: CapturedPostgres) -> None:
     with many_open_files():
         run = line.run().start()
