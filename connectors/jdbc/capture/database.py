@@ -123,16 +123,12 @@ class CapturedDatabase:
         root = chosen.publish_via_partition_root
         options = " WITH (publish_via_partition_root = true)" if root else ""
         published = self._published(chosen)
-        wanted = [each.full_name for each in published]
         if mode == "filtered":
             tables = ", ".join(f"{quoted(each.schema)}.{quoted(each.name)}" for each in published)
             if not tables:
                 raise ConnectError("No table matches schema.include.list, table.include.list and their counterparts.")
             if there:
-                found = self.query(
-                    "SELECT schemaname || '.' || tablename FROM pg_publication_tables WHERE pubname = %s", [name]
-                )
-                if sorted(each for (each,) in found) != sorted(wanted):
+                if self._has_others(name, published, root):
                     self.query(f"ALTER PUBLICATION {publication} SET TABLE {tables}")
                 return
             what = f" FOR TABLE {tables}"
@@ -150,13 +146,44 @@ class CapturedDatabase:
             ) from error
 
     def _published(self, chosen: CaptureOptions) -> list[TableId]:
-        """The captured tables, and that of signals."""
+        """The captured tables, and that of signals; and whose partitions they are, for the partitions to come."""
         captured = self.tables(chosen)
+        whole = set() if chosen.publish_via_partition_root else self._whole([each.oid for each in captured])
         return captured + [
             each
             for each in catalog.tables(self.query)
-            if each.full_name == chosen.signal_table and each not in captured
+            if each not in captured
+            and (
+                each.full_name == chosen.signal_table
+                or (each.oid in whole and chosen.selection.table(each.schema, each.name))
+            )
         ]
+
+    def _whole(self, captured: list[int]) -> set[int]:
+        """The partitioned tables of which all partitions are captured: others are not to be published with them."""
+        if self.connection.info.server_version < 130_000:  # which publishes partitions only
+            return set()
+        found = self.query(
+            "SELECT c.oid FROM pg_catalog.pg_class c WHERE c.relkind = 'p' AND NOT EXISTS (SELECT FROM "
+            "pg_partition_tree(c.oid) t WHERE t.isleaf AND t.relid <> ALL (%s::oid[]))",
+            [captured],
+        )
+        return {oid for (oid,) in found}
+
+    def _has_others(self, publication: str, wanted: list[TableId], root: bool) -> bool:
+        """Whether a publication has other tables than these."""
+        found = self.query(
+            "SELECT schemaname || '.' || tablename FROM pg_publication_tables WHERE pubname = %s", [publication]
+        )
+        if {name for (name,) in found} != {each.full_name for each in wanted if root or not each.parent}:
+            return True
+        named = self.query(
+            "SELECT r.prrelid FROM pg_catalog.pg_publication_rel r JOIN pg_catalog.pg_publication p "
+            "ON p.oid = r.prpubid WHERE p.pubname = %s",
+            [publication],
+        )
+        # One of whole schemas names no tables.
+        return bool(named) and not {each.oid for each in wanted if each.parent} <= {oid for (oid,) in named}
 
     def problem_of_signals(self, chosen: CaptureOptions) -> str | None:
         """Why the stream would have no signals, and what to do about it."""

@@ -142,7 +142,7 @@ class ServerKeys(settings.Options):
         group=_SLOT,
         validator=settings.one_of("all_tables", "disabled", "filtered", "no_tables"),
         doc="What to do about a missing publication: all_tables and no_tables make one, filtered makes one of the "
-        "captured tables and keeps it up to date, disabled is an error.",
+        "captured tables and brings it up to date whenever the task connects, disabled is an error.",
     )
     publish_via_partition_root = settings.Boolean(
         "publish.via.partition.root",

@@ -323,6 +323,27 @@ def test_a_publication_of_the_captured_tables_follows_them(line: CapturedPostgre
     assert database.execute(published) == [("line",), ("third",)]
 
 
+def test_a_publication_of_the_captured_tables_has_partitions_to_come(captured: CapturedPostgres) -> None:
+    database = captured.database
+    database.execute("CREATE TABLE line (id int, part int, PRIMARY KEY (id, part)) PARTITION BY LIST (part)")
+    database.execute("CREATE TABLE line_1 PARTITION OF line FOR VALUES IN (1)")
+    database.execute("CREATE TABLE archive (id int, part int) PARTITION BY LIST (part)")
+    database.execute("CREATE TABLE archive_1 PARTITION OF archive FOR VALUES IN (1)")
+    database.execute("CREATE TABLE archive_2 PARTITION OF archive FOR VALUES IN (2)")
+    told = {"publication_autocreate_mode": "filtered", "snapshot_mode": "no_data"}
+    run = captured.run(**told, table_include_list="public.line.*,public.archive,public.archive_1").start()
+    run.poll()
+    database.execute("CREATE TABLE line_2 PARTITION OF line FOR VALUES IN (2)")
+    database.execute("INSERT INTO line VALUES (1, 1), (2, 2)")
+    assert [(record.topic, record.key["id"]) for record in run.poll_until(2)] == [
+        ("shop.public.line_1", 1),
+        ("shop.public.line_2", 2),
+    ]
+    # Of a table whose partitions are not all captured the others are none of the connector's business.
+    published = "SELECT tablename FROM pg_publication_tables WHERE pubname = 'dbz_publication' ORDER BY 1"
+    assert database.execute(published) == [("archive_1",), ("line_1",), ("line_2",)]
+
+
 def test_a_paused_task_stays_connected(line: CapturedPostgres) -> None:
     run = line.run(snapshot_mode="no_data", status_update_interval_ms="100").start()
     run.poll()
