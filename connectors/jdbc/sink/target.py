@@ -75,6 +75,11 @@ class Target:
         self._folded: dict[str, str] = {}
         self.plans: dict[Any, Any] = {}
 
+    @property
+    def known(self) -> bool:
+        """Whether its columns were read, and not forgotten since."""
+        return self._columns is not None
+
     def forget(self) -> None:
         """Read the table again before the next use."""
         self._columns = None

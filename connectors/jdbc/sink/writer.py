@@ -111,6 +111,7 @@ class Writer:
     ) -> Written:
         began = time.monotonic()
         self.at = None
+        known = any(target.known for target in self._targets.values())
         try:
             try:
                 prepared = write(batches)
@@ -120,6 +121,9 @@ class Writer:
                 prepared = write(batches) if batches else []
         except BaseException as error:
             self._failed(error)
+            if known and _may_be_outdated(error):
+                # Columns are read once: somebody may have dropped or changed some since, or the whole table.
+                return self._once(batches, write)
             raise
         return self._done(batches, prepared, began)
 
@@ -170,7 +174,7 @@ class Writer:
         self._statements.forget()
         if self._ledger is not None:
             self._ledger.doubt()
-        if not is_about_rows(error):
+        if not is_about_rows(error) or isinstance(error, Misfit):
             # Somebody may have changed a table.
             for target in self._targets.values():
                 target.forget()
@@ -388,6 +392,13 @@ class _Behind(Exception):
 def is_passing(error: BaseException) -> bool:
     """Whether the same may succeed later."""
     return isinstance(error, RetriableError) or (not isinstance(error, ConnectError) and passes(error))
+
+
+def _may_be_outdated(error: BaseException) -> bool:
+    """Whether a statement was refused, and not a record: it may be for columns that are no more as they were read."""
+    # Every driver has this class (PEP 249), and so has SQLAlchemy.
+    of_database = any(each.__name__ == "DatabaseError" for each in type(error).__mro__)
+    return of_database and not (is_passing(error) or is_about_rows(error))
 
 
 def plain(error: Exception, database: Database, table: TableName | None, trimmed: bool) -> ConnectError:

@@ -70,6 +70,20 @@ def test_somebody_else_s_new_column_is_found(target: Target) -> None:
     assert target.execute("SELECT id, name FROM people ORDER BY id") == [(1, None), (2, "Ada")]
 
 
+@pytest.mark.parametrize("mode", ["insert", "upsert"])
+@pytest.mark.parametrize("count", [1, 200])
+@pytest.mark.parametrize("what", ["TABLE people", "COLUMN name"])
+def test_what_somebody_dropped_is_made_again(target: Target, mode: str, count: int, what: str) -> None:
+    keys = {"insert_mode": mode, "pk_mode": "record_key", "auto_create": "true", "auto_evolve": "true"}
+    with run(target, **keys) as sink:
+        sink.put(*map(person, range(count)))
+        target.execute(f"DROP {what}" if what.startswith("TABLE") else f"ALTER TABLE people DROP {what}")
+        sink.put(*map(person, range(1000, 1000 + count)))
+        sink.commit()
+        assert sink.retries == 0
+    assert target.execute("SELECT name, count(*) FROM people WHERE id >= 1000 GROUP BY name") == [("Ada", count)]
+
+
 WIDE = Schema.struct(
     {
         "id": Schema(Type.INT64),
@@ -191,6 +205,20 @@ def test_a_record_that_does_not_fit_goes_where_on_mismatch_says(target: Target, 
         sink.put(value, FITS, schema=NUMBERS, topic="people")
     assert target.execute("SELECT id FROM people ORDER BY id") == [(1,), (3,)]
     assert table_of(target) == before
+
+
+@CHANGEABLE
+def test_a_record_fits_a_table_that_somebody_has_changed_for_it(target: Target) -> None:
+    target.execute("CREATE TABLE people (id smallint NOT NULL, name varchar(3))")
+    tolerant = {"errors_tolerance": "all", "errors_log_enable": "true"}
+    with run(target, schema_evolution_on_mismatch="quarantine", **tolerant) as sink:
+        sink.put({**FITS, "name": "Adaline"}, schema=NUMBERS, topic="people")
+        assert len(sink.errant) == 1
+        word = "ALTER COLUMN name TYPE" if target.kind == "postgresql" else "MODIFY COLUMN name"
+        target.execute(f"ALTER TABLE people {word} varchar(30)")
+        sink.put({**FITS, "name": "Adaline"}, schema=NUMBERS, topic="people")
+        assert len(sink.errant) == 1
+    assert target.execute("SELECT name FROM people") == [("Adaline",)]
 
 
 @CHANGEABLE
