@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.csv
 from sqlalchemy import Connection
 
-from connectors.jdbc.sink.statements import Layout
+from connectors.jdbc.sink.statements import Layout, Outdated
 from connectors.jdbc.sink.target import Target
 
 #: Nulls are nothing, texts always in quotes: an empty text is not null.
@@ -93,9 +93,24 @@ class PostgresStatements:
             self._staging[layout] = name
         elif name in self._used:
             self._run(f"DELETE FROM {name}")
+        elif self._has_other_types(layout, name):
+            # A column that has more digits now would lose them here without a word.
+            raise Outdated(f'Columns of table "{layout.target.name}" have been changed.')
         self._used.add(name)
         self._copy(f"{name} ({columns})", rows)
         return name
+
+    def _has_other_types(self, layout: Layout, staging: str) -> bool:
+        """Whether columns of the table were changed since. From here on they stay until the transaction ends."""
+        with self._raw.cursor() as cursor:
+            cursor.execute(
+                "SELECT 1 FROM pg_attribute AS now JOIN pg_attribute AS staged ON staged.attname = now.attname "
+                f"WHERE NOT EXISTS (SELECT FROM {layout.target.quoted} WHERE false) AND now.attrelid = to_regclass(%s) "
+                "AND staged.attrelid = to_regclass(%s) AND staged.attnum > 0 "
+                "AND (now.atttypid, now.atttypmod) IS DISTINCT FROM (staged.atttypid, staged.atttypmod) LIMIT 1",
+                [layout.target.quoted.replace("%%", "%"), staging],
+            )
+            return cursor.fetchone() is not None
 
     def _lock(self, layout: Layout, staging: str) -> None:
         """Lock the rows in the order of their keys, so that no two tasks deadlock."""

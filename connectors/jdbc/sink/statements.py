@@ -41,6 +41,10 @@ class Layout:
         return [at for at, column in enumerate(self.columns) if at >= self.keys and column.name not in self.kept]
 
 
+class Outdated(Exception):
+    """Columns of a table are no more of the types that they had when they were read."""
+
+
 class Statements(Protocol):
     """Writes rows. Every method runs within the caller's transaction; errors are the driver's, or SQLAlchemy's.
 

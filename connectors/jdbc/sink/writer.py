@@ -28,7 +28,7 @@ from connectors.jdbc.sink.postgresql import PostgresStatements
 from connectors.jdbc.sink.routing import Routing
 from connectors.jdbc.sink.rows_by_core import CoreStatements
 from connectors.jdbc.sink.rows_by_driver import MySqlStatements, SqliteStatements
-from connectors.jdbc.sink.statements import Layout, Statements
+from connectors.jdbc.sink.statements import Layout, Outdated, Statements
 from connectors.jdbc.sink.steps import DELETE, TRUNCATE, Laid, Step, steps
 from connectors.jdbc.sink.target import Target, TargetColumn, Wanted
 from connectors.jdbc.sink.units import Fields, Reader, Unit
@@ -396,6 +396,8 @@ def is_passing(error: BaseException) -> bool:
 
 def _may_be_outdated(error: BaseException) -> bool:
     """Whether a statement was refused, and not a record: it may be for columns that are no more as they were read."""
+    if isinstance(error, Outdated):
+        return True
     # Every driver has this class (PEP 249), and so has SQLAlchemy.
     of_database = any(each.__name__ == "DatabaseError" for each in type(error).__mro__)
     return of_database and not (is_passing(error) or is_about_rows(error))

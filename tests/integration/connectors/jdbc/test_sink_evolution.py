@@ -1,5 +1,6 @@
 """Tables that are missing or too small for records: created, changed, or named in an error."""
 
+import datetime as dt
 import logging
 import uuid
 from decimal import Decimal
@@ -82,6 +83,33 @@ def test_what_somebody_dropped_is_made_again(target: Target, mode: str, count: i
         sink.commit()
         assert sink.retries == 0
     assert target.execute("SELECT name, count(*) FROM people WHERE id >= 1000 GROUP BY name") == [("Ada", count)]
+
+
+@pytest.mark.parametrize("target", ["postgresql", "mariadb"], indirect=True)
+@pytest.mark.parametrize("count", [1, 200])
+@pytest.mark.parametrize("mode", ["insert", "upsert", "update"])
+def test_a_column_that_somebody_gave_more_digits_gets_them(target: Target, count: int, mode: str) -> None:
+    stamp = "timestamp" if target.kind == "postgresql" else "datetime"
+    target.execute(f"CREATE TABLE people (id integer PRIMARY KEY, price decimal(5, 2), at {stamp}(0))")
+    at = dt.datetime(2024, 1, 2, 3, 4, 5, 678000, dt.UTC)
+
+    def record(number: int, scale: int) -> SinkRecord:
+        fields = {"id": Schema(Type.INT32), "price": logical.decimal(scale), "at": logical.TIMESTAMP}
+        value = {"id": number, "price": Decimal("1.25") if scale == 2 else Decimal("1.2345"), "at": at}
+        return SinkRecord("people", value, Schema.struct(fields))
+
+    with run(target, insert_mode=mode, pk_mode="record_value", pk_fields="id") as sink:
+        target.execute(f"INSERT INTO people (id) VALUES {', '.join(f'({n})' for n in range(5000, 5000 + 2 * count))}")
+        first = 5000 if mode == "update" else 0
+        sink.put(*(record(first + number, 2) for number in range(count)))
+        sink.commit()
+        alter = "ALTER COLUMN {} TYPE {}" if target.kind == "postgresql" else "MODIFY COLUMN {0} {1}"
+        target.execute(f"ALTER TABLE people {alter.format('price', 'decimal(8, 4)')}")
+        target.execute(f"ALTER TABLE people {alter.format('at', f'{stamp}(6)')}")
+        sink.put(*(record(first + number, 4) for number in range(count, 2 * count)))
+        sink.commit()
+    found = target.execute(f"SELECT DISTINCT price, at FROM people WHERE id >= {first + count} AND price IS NOT NULL")
+    assert found == [(Decimal("1.2345"), at.replace(tzinfo=None))]
 
 
 WIDE = Schema.struct(
