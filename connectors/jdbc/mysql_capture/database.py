@@ -17,7 +17,18 @@ from connectors.jdbc.mysql_capture.sql import NotUnderstood, Words
 
 #: Databases that are never captured.
 SERVERS_OWN: Final = ("information_schema", "mysql", "performance_schema", "sys")
-_NO_RIGHT: Final = (1044, 1142, 1143, 1227)
+_NO_RIGHT: Final = (1044, 1045, 1142, 1143, 1227)
+
+
+def number(error: ConnectError) -> int | None:
+    """The server's number of an error of `CapturedServer`; None for none."""
+    cause = error.__cause__
+    return cause.args[0] if isinstance(cause, pymysql.Error) and cause.args else None
+
+
+def denied(error: ConnectError) -> bool:
+    """Whether the user lacks a right."""
+    return number(error) in _NO_RIGHT
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +60,16 @@ class CapturedServer:
 
     def __init__(self, options: Mapping[str, Any]) -> None:
         self._where = where(options)
+        self._options = options
         self.connection = connected(options)
         version = self.connection.get_server_info()
         self.mariadb = "mariadb" in version.lower()
         numbers = version.removeprefix("5.5.5-").split("-")[0].split(".")
         self.version = tuple(int(part) for part in numbers[:2] if part.isdigit())
+
+    def another(self) -> CapturedServer:
+        """Another connection to it."""
+        return CapturedServer(self._options)
 
     def query(self, sql: str, values: Any = None) -> list[tuple[bytes | None, ...]]:
         """The rows of a statement, none for one that has none.
@@ -133,7 +149,7 @@ class CapturedServer:
         try:
             found = self.texts("SHOW BINARY LOG STATUS" if new else "SHOW MASTER STATUS")
         except ConnectError as error:
-            if isinstance(error.__cause__, pymysql.Error) and error.__cause__.args[0] in _NO_RIGHT:
+            if denied(error):
                 right = "BINLOG MONITOR" if self.mariadb else "REPLICATION CLIENT"
                 raise ConnectError(f"{error}. Grant it: GRANT {right} ON *.* TO the user.") from error
             raise

@@ -78,7 +78,8 @@ class ServerKeys(settings.Options):
         "database.user",
         importance="HIGH",
         group=DATABASE,
-        doc="The user name. It needs REPLICATION SLAVE, REPLICATION CLIENT, SELECT, and RELOAD for a snapshot.",
+        doc="The user name. It needs REPLICATION SLAVE, REPLICATION CLIENT, SELECT, and RELOAD or LOCK TABLES for a "
+        "snapshot.",
     )
     database_password = settings.Password(
         "database.password",
@@ -183,8 +184,9 @@ class CaptureOptions(
         group=RUN,
         validator=settings.one_of("minimal", "minimal_percona", "none"),
         doc="How a snapshot and its place in the log are made one: minimal: nobody writes while the snapshot begins "
-        "(FLUSH TABLES WITH READ LOCK). none: by the server's own consistent snapshot, which only MariaDB and Percona "
-        "Server have, and only of tables with transactions.",
+        "(FLUSH TABLES WITH READ LOCK; where the user may not do that, LOCK TABLES of the captured ones). none: by the "
+        "server's own consistent snapshot, which only MariaDB and Percona Server have, and only of tables with "
+        "transactions.",
     )
     snapshot_tables = CaptureKeys.snapshot_tables.replaced(
         doc="Which of the captured tables a snapshot reads: regular expressions of database.table. Default: all."

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import pymysql
@@ -12,7 +13,7 @@ from connect import ConnectError, RetriableError
 from connectors.jdbc.changes.forms import Struct
 from connectors.jdbc.changes.marks import marked
 from connectors.jdbc.mysql_capture.catalog import Tables
-from connectors.jdbc.mysql_capture.database import CapturedServer, Place
+from connectors.jdbc.mysql_capture.database import CapturedServer, Place, denied, number
 from connectors.jdbc.mysql_capture.facts import TableFacts
 from connectors.jdbc.mysql_capture.keys import CaptureOptions
 from connectors.jdbc.mysql_capture.tables import Table
@@ -33,32 +34,82 @@ def begin(server: CapturedServer, chosen: CaptureOptions, tables: Tables) -> tup
     """
     locks = chosen.snapshot_locking != "none"
     server.query("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ")
-    if locks:
-        _lock(server)
-    try:
+    with _nobody_writes(server, chosen) if locks else nullcontext() as locked:
         server.query("START TRANSACTION WITH CONSISTENT SNAPSHOT")
         place = server.place() if locks else _own_place(server)
         found = []
-        for database, name in server.tables():
-            if chosen.selection.table(database, name) and (facts := server.facts(database, name)) is not None:
+        for database, name in _captured(server, chosen):
+            if locked is not None and (database, name) not in locked:
+                raise RetriableError(f"{database}.{name} was created while the snapshot began: it begins again.")
+            if (facts := server.facts(database, name)) is not None:
                 tables.take(facts, place)
                 found.append(facts)
-    finally:
-        if locks and server.connection.open:
-            server.query("UNLOCK TABLES")
     return place, found
 
 
-def _lock(server: CapturedServer) -> None:
+def _captured(server: CapturedServer, chosen: CaptureOptions) -> list[tuple[str, str]]:
+    return [each for each in server.tables() if chosen.selection.table(*each)]
+
+
+@contextmanager
+def _nobody_writes(server: CapturedServer, chosen: CaptureOptions) -> Iterator[Sequence[tuple[str, str]] | None]:
+    """Keep others from writing: into all tables, or, where the user may not do that, into the captured ones, given."""
     try:
         server.query("FLUSH TABLES WITH READ LOCK")
     except RetriableError:
         raise
     except ConnectError as error:
-        hint = " or set snapshot.locking.mode=none" if server.mariadb else ""
+        if not denied(error):
+            raise
+        with _locked(server, chosen, error) as tables:
+            yield tables
+        return
+    try:
+        yield None
+    finally:
+        if server.connection.open:
+            server.query("UNLOCK TABLES")
+
+
+@contextmanager
+def _locked(
+    server: CapturedServer, chosen: CaptureOptions, refused: ConnectError
+) -> Iterator[Sequence[tuple[str, str]]]:
+    """Lock the captured tables, on a connection of its own: the beginning of a transaction would release its locks.
+
+    Transactions that have written into them are waited for. So they are the same in the snapshot and at its place in
+    the log.
+    """
+    log.info("The captured tables are locked one by one while the snapshot begins: %s", refused)
+    beside = server.another()
+    try:
+        captured = _captured(server, chosen)
+        _lock(beside, captured, refused)
+        yield captured
+    finally:
+        beside.close()
+
+
+def _lock(server: CapturedServer, captured: Sequence[tuple[str, str]], refused: ConnectError) -> None:
+    if not captured:
+        return
+    tables = ", ".join(f"{quoted(database)}.{quoted(name)} READ" for database, name in captured)
+    try:
+        # With autocommit not every server waits for open transactions here.
+        server.query("SET autocommit = 0, innodb_lock_wait_timeout = 10")
+        server.query(f"LOCK TABLES {tables}")
+    except RetriableError:
+        raise
+    except ConnectError as error:
+        if number(error) in _CHANGED:
+            raise RetriableError(str(error)) from error
+        if not denied(error):
+            raise
+        hint = ", or set snapshot.locking.mode=none" if server.mariadb else ""
         raise ConnectError(
-            f"{error}. A snapshot needs the right to keep others from writing for a moment: GRANT RELOAD ON *.* TO the "
-            f"user,{hint}."
+            f"{refused}; {error}. A snapshot needs the right to keep others from writing for a moment: GRANT RELOAD "
+            "ON *.* TO the user, or, where a provider's servers do not have that, GRANT LOCK TABLES on the captured "
+            f"databases{hint}."
         ) from error
 
 

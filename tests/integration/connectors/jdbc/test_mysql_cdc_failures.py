@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import uuid
+from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -14,7 +16,7 @@ from connectors.jdbc.mysql_capture.replication import ReplicationConnection
 from tests.servers.mariadb import MariaServer
 from tests.support.waiting import until
 
-from .captured import PATIENCE, ids
+from .captured import PATIENCE, Writer, ids, ops
 from .mysql_captured import CapturedMaria, durable_server, numbers
 
 
@@ -113,6 +115,36 @@ def test_a_user_with_few_rights_is_told_which_are_missing(line: CapturedMaria) -
         run.stop()
     finally:
         line.execute("DROP USER capturing")
+
+
+def test_without_the_right_to_lock_all_tables_the_captured_ones_are_locked(line: CapturedMaria) -> None:
+    """As on the servers of some providers, which give nobody the right to FLUSH TABLES WITH READ LOCK."""
+    name = line.database.name
+    line.execute(
+        "CREATE USER locking IDENTIFIED BY 'locking'",
+        "GRANT BINLOG MONITOR, REPLICATION SLAVE ON *.* TO locking",
+        f"GRANT SELECT, LOCK TABLES ON {name}.* TO locking",
+        "CREATE TABLE `other``one` (id int PRIMARY KEY)",
+    )
+    writer = Writer(line.database)
+    try:
+        with line.database.connect(autocommit=False) as late, late.cursor() as cursor:
+            cursor.execute("INSERT INTO line VALUES (6001, 'not committed yet')")
+            run = line.run(database_user="locking", database_password="locking").start()
+            with ThreadPoolExecutor(1) as threads:
+                waiting = "SELECT 1 FROM information_schema.processlist WHERE user = 'locking' AND state LIKE '%lock%'"
+                read = threads.submit(run.poll_until, 5001)
+                until(lambda: line.database.execute(waiting), PATIENCE)
+                late.commit()
+                read.result(PATIENCE)
+        line.until(run, lambda: "c" in ops(run.records))
+        written = writer.stop()
+        line.until(run, lambda: len(run.records) >= 5001 + len(written))
+        assert Counter(ids(run.records)) == Counter([*range(1, 5001), 6001, *written])
+        run.stop()
+    finally:
+        writer.stop()
+        line.execute("DROP USER locking")
 
 
 @pytest.mark.parametrize(
