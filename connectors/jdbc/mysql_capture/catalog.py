@@ -19,7 +19,7 @@ from connectors.jdbc.mysql_capture.keys import CaptureOptions
 from connectors.jdbc.mysql_capture.layout import Layout, fits, layout
 from connectors.jdbc.mysql_capture.metadata import Metadata
 from connectors.jdbc.mysql_capture.sql import NotUnderstood
-from connectors.jdbc.mysql_capture.statements import Change, TableName, changes
+from connectors.jdbc.mysql_capture.statements import Change, TableName, changes, folded
 from connectors.jdbc.mysql_capture.tables import RowReader, Table
 
 log = logging.getLogger(__name__)
@@ -64,11 +64,13 @@ class Tables:
         self._changed_at: dict[TableName, int] = {}
         self._settled: tuple[dict[TableName, _Known], dict[TableName, int]] = {}, {}
         self._touched = False  # since then
+        self._folds = False  # whether the server has names in small letters, however statements write them
         self._metadata = Metadata()
 
     def use(self, server: CapturedServer) -> None:
         """Ask this server from now on."""
         self._server = server
+        self._folds = server.variable("lower_case_table_names") == "1"
         self._metadata.use(server)
 
     def settle(self) -> None:
@@ -167,7 +169,7 @@ class Tables:
 
     def follow(self, sql: str, database: str, place: Place, end: Place) -> list[Change]:
         """Take note of a statement between these places of the log: what it does to tables."""
-        found = changes(sql, database)
+        found = [each.folded() if self._folds else each for each in changes(sql, database)]
         self._touched = self._touched or bool(found)
         for change in found:
             self._follow(change, place, end)
@@ -215,8 +217,11 @@ class Tables:
             return
         self._known.pop(name, None)
         self._changed_at.pop(name, None)
+        if self._folds:
+            facts = replace(facts, database=facts.database.lower(), name=facts.name.lower())
         self._known[facts.database, facts.name] = _Known(facts, end)
 
     def _other(self, name: TableName) -> TableFacts | None:
+        name = folded(name) if self._folds else name
         known = self._known.get(name) or self._look_up(name)
         return None if known is None else known.facts

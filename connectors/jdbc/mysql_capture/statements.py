@@ -5,7 +5,7 @@ A statement that is not understood is no error here: whoever asks looks the tabl
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from connectors.jdbc.mysql_capture.sql import NotUnderstood, Words
 
@@ -29,6 +29,15 @@ class Change:
     words: Words | None = None
     to: TableName | None = None
     keeps: bool = False
+
+    def folded(self) -> Change:
+        """The same with names in small letters."""
+        return replace(self, table=folded(self.table), to=None if self.to is None else folded(self.to))
+
+
+def folded(name: TableName) -> TableName:
+    """A name in small letters."""
+    return name[0].lower(), name[1].lower()
 
 
 def changes(sql: str, database: str) -> list[Change]:

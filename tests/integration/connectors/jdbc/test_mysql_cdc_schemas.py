@@ -300,3 +300,26 @@ def test_a_replica_continues_behind_the_same_transaction(mariadb: MariaServer) -
     finally:
         first.close()
         second.close()
+
+
+def test_a_server_has_names_in_small_letters_however_statements_write_them(mariadb: MariaServer) -> None:
+    server = MariaServer(**{"lower-case-table-names": "1"})  # the usual one is asked for so that its programs are there
+    try:
+        captured = CapturedMaria(server.database("shop"))
+        captured.execute("CREATE TABLE Line (id int PRIMARY KEY, word text)")
+        run = captured.run(snapshot_mode="no_data").start()
+        run.poll()
+        steps = (
+            ("ALTER TABLE LINE ADD COLUMN price int", "line", "(1, 'a', 1)", ["id", "word", "price"]),
+            ("RENAME TABLE Line TO Shop.Next", "next", "(2, 'b', 2)", ["id", "word", "price"]),
+            ("ALTER TABLE NEXT DROP price, RENAME TO Third", "third", "(3, 'c')", ["id", "word"]),
+            ("CREATE TABLE Other LIKE Third", "other", "(4, 'd')", ["id", "word"]),
+            ("ALTER TABLE OTHER DROP COLUMN word", "other", "(5)", ["id"]),
+        )
+        for statement, table, row, _ in steps:
+            captured.execute(statement, f"INSERT INTO {table} VALUES {row}")
+        records = run.poll_until(len(steps))
+        assert [(r.topic, fields(r)) for r in records] == [(f"shop.shop.{table}", of) for _, table, _, of in steps]
+        run.stop()
+    finally:
+        server.close()
