@@ -29,6 +29,7 @@ Read = Any
 _EPOCH: Final = EPOCH.replace(tzinfo=None)
 _MICROSECOND: Final = dt.timedelta(microseconds=1)
 _DAY: Final = dt.timedelta(days=1)
+_INT64: Final = 1 << 63
 _TRUE: Final = ("t", "true", "1")
 
 
@@ -266,6 +267,13 @@ def _whole(value: Any) -> int:
     return number
 
 
+def _int64(value: Any) -> int:
+    number = _whole(value)
+    if not -_INT64 <= number < _INT64:
+        raise ValueError(f"{number} has more than 64 bits with its sign. Cast it in a query.")
+    return number
+
+
 def _text(value: Any) -> str:
     if isinstance(value, str):
         return value
@@ -309,7 +317,7 @@ _SIMPLE: Final[dict[Kind, Callable[[Any], Any]]] = {
     Kind.INT8: _whole,
     Kind.INT16: _whole,
     Kind.INT32: _whole,
-    Kind.INT64: _whole,
+    Kind.INT64: _int64,
     Kind.FLOAT32: float,
     Kind.FLOAT64: float,
     Kind.STRING: _text,

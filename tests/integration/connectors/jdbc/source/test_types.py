@@ -172,6 +172,19 @@ def test_what_has_no_place_is_told_with_its_column(postgresql_shop: Any) -> None
         run.poll()
 
 
+def test_an_unsigned_number_that_is_too_large_is_told(mariadb_shop: Any) -> None:
+    mariadb_shop.execute("CREATE TABLE t (n bigint unsigned)")
+    mariadb_shop.execute(f"INSERT INTO t VALUES ({2**63 - 1})")
+    with mariadb_shop.run(mode="bulk") as run:
+        assert run.poll_until(1)[0].value == {"n": 2**63 - 1}
+    mariadb_shop.execute(f"INSERT INTO t VALUES ({2**63})")
+    with (
+        pytest.raises(DataError, match=f'"n" .* has no place in a record: {2**63} '),
+        mariadb_shop.run(mode="bulk") as run,
+    ):
+        run.poll()
+
+
 @pytest.mark.parametrize("count", [10, 100_000])
 def test_an_error_in_the_middle_of_a_table_is_told(postgresql_shop: Any, count: int) -> None:
     query = f"SELECT n, 1 / (n - {count}) AS d FROM generate_series(1, {count + 10}) n"
