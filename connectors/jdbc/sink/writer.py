@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 import sqlalchemy
 from sqlalchemy import Connection
+from sqlalchemy.dialects import postgresql
 
 from connect import ConnectError, RetriableError, SinkBatch, SinkRecord, TopicPartition, Type
 from connect.data.evolution_policy import FAIL, PASS
@@ -218,7 +219,8 @@ class Writer:
         plans = self._plans(target, records.units)
         laid = [self._laid(target, unit, plan) for unit, plan in zip(records.units, plans, strict=True) if plan]
         keyed = self._options.mode in (UPSERT, UPDATE)
-        collated = self._database.kind != "postgresql"
+        # Of PostgreSQL only one type has such texts.
+        collated = self._database.kind != "postgresql" or any(map(_ignores_case, plans))
         done = steps(laid, keyed=keyed, emptied=records.emptied is not None, collated=collated)
         return _Prepared(target, batch, done)
 
@@ -439,6 +441,11 @@ def _filled(unit: Unit, all_wanted: Sequence[Wanted], columns: Sequence[TargetCo
             texts = [json.dumps(item) for item in fields[wanted.name].items]
             fields[wanted.name] = FieldColumn(wanted.schema, texts)
     return fields
+
+
+def _ignores_case(plan: _Plan | None) -> bool:
+    keys = plan.columns[: plan.layout.keys] if plan else ()
+    return any(isinstance(column.type, postgresql.CITEXT) for column in keys)
 
 
 def _signature(unit: Unit) -> Any:

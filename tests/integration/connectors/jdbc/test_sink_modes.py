@@ -8,7 +8,8 @@ from connect import ConnectError, Header, Headers, Schema, SinkRecord, Type
 from connect.testing import SinkRun
 from connectors.jdbc.sink import JdbcSinkConnector
 from tests.integration.connectors.jdbc.sink_fixtures import target
-from tests.integration.connectors.jdbc.sink_targets import Target, gone, person
+from tests.integration.connectors.jdbc.sink_targets import Postgres, Target, gone, person
+from tests.servers.postgresql import PostgresDatabase
 
 __all__ = ["target"]
 
@@ -143,6 +144,25 @@ def test_of_keys_that_a_collation_takes_for_one_the_last_record_counts(target: T
         )
         sink.commit()
     assert [name for (name,) in target.execute("SELECT name FROM people")] == ["z"] * count
+
+
+def test_of_keys_that_citext_takes_for_one_the_last_record_counts(postgres_database: PostgresDatabase) -> None:
+    target = Postgres(postgres_database)
+    if not target.execute("SELECT 1 FROM pg_available_extensions WHERE name = 'citext'"):
+        pytest.skip("this PostgreSQL has no citext")
+    target.execute("CREATE EXTENSION citext")
+    target.execute("CREATE TABLE people (code citext PRIMARY KEY, name text)")
+    value = Schema.struct({"name": Schema(Type.STRING)})
+
+    def record(key: str, name: str | None) -> SinkRecord:
+        said = None if name is None else {"name": name}
+        return SinkRecord("people", said, None if name is None else value, key, Schema(Type.STRING))
+
+    with run(target, insert_mode="upsert", pk_mode="record_key", pk_fields="code", delete_enabled="true") as sink:
+        sink.put(record("A", "x"), record("a", None))
+        sink.put(record("B", "x"), record("b", None), record("B", "new"))
+        sink.put(record("e", "x"), record("E", "y"))
+    assert target.execute("SELECT code::text, name FROM people ORDER BY 1") == [("B", "new"), ("e", "y")]
 
 
 def test_values_of_no_struct_go_into_one_column(target: Target) -> None:
