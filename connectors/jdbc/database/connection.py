@@ -19,6 +19,7 @@ from connect import ConnectError, RetriableError, Waiter
 from connect.kit import credentials_provider
 from connectors.jdbc.database.failures import passes
 from connectors.jdbc.database.keys import DatabaseOptions
+from connectors.jdbc.database.names import TableName
 from connectors.jdbc.database.url import translate
 
 log = logging.getLogger(__name__)
@@ -94,6 +95,11 @@ class Database:
                 return word
         name = self.url.get_backend_name()
         return "mysql" if name == "mariadb" else name
+
+    def local(self, name: TableName) -> TableName:
+        """The same without the catalog, where that is the database of PostgreSQL that is connected to."""
+        own = self.kind == "postgresql" and name.catalog == self.url.database
+        return TableName(name.name, name.schema) if own else name
 
     def connect(self) -> Connection:
         """The connection, opened if there is none.

@@ -41,7 +41,7 @@ class Ledger:
 
     def __init__(self, database: Database, name: TableName, connector: str) -> None:
         self._database = database
-        self._name = name
+        self._name = name = database.local(name)
         self._connector = connector
         self._owner = uuid.uuid4().hex
         self._known: dict[TopicPartition, int | None] = {}

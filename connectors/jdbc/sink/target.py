@@ -68,7 +68,8 @@ class Target:
 
     def __init__(self, name: TableName, database: Database, options: JdbcSinkOptions) -> None:
         folds = options.folds and database.kind == "postgresql"
-        self.name = TableName(*(part and part.lower() for part in astuple(name))) if folds else name
+        name = TableName(*(part and part.lower() for part in astuple(name))) if folds else name
+        self.name = database.local(name)
         self._database = database
         self._options = options
         self._columns: dict[str, TargetColumn] | None = None

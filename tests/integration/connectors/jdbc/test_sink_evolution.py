@@ -71,6 +71,20 @@ def test_somebody_else_s_new_column_is_found(target: Target) -> None:
     assert target.execute("SELECT id, name FROM people ORDER BY id") == [(1, None), (2, "Ada")]
 
 
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_table_may_be_named_with_the_database(postgres_database: PostgresDatabase, exists: bool) -> None:
+    """As topics of Debezium are called, where topic.prefix is the name of the database."""
+    target, topic = Postgres(postgres_database), f"{postgres_database.name}.public.people"
+    if exists:
+        target.execute("CREATE TABLE people (id integer PRIMARY KEY, name text)")
+    keys = {"topics": topic, "insert_mode": "upsert", "pk_mode": "record_key", "auto_create": "true"}
+    offsets = f"{postgres_database.name}.public.offsets"
+    with run(target, auto_evolve="true", exactly_once="true", offsets_table=offsets, **keys) as sink:
+        sink.put(person(1, topic=topic))
+    assert target.execute("SELECT id, balance FROM public.people") == [(1, None)]
+    assert target.execute("SELECT topic, next_offset FROM public.offsets") == [(topic, 1)]
+
+
 @pytest.mark.parametrize("mode", ["insert", "upsert"])
 @pytest.mark.parametrize("count", [1, 200])
 @pytest.mark.parametrize("what", ["TABLE people", "COLUMN name"])
