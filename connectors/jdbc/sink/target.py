@@ -28,6 +28,9 @@ log = logging.getLogger(__name__)
 
 #: Databases whose columns can be changed by statements that are known here.
 CHANGEABLE: Final = ("postgresql", "mysql")
+#: Of PostgreSQL, in bytes. It cuts off what is longer.
+_LONGEST_NAME: Final = 63
+_RENAME: Final = "Rename the field with ReplaceField."
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +188,23 @@ class Target:
 
     # What is to be.
 
+    def _check_length(self, name: str, how: str, *, all_alike: bool = False) -> None:
+        """Refuse a name that the database would cut off, and could take for another one then.
+
+        Raises:
+            RowError: it is such. See there for `all_alike`.
+        """
+        if self._database.kind == "postgresql" and len(name.encode()) > _LONGEST_NAME:
+            raise RowError(
+                f'"{name}" is longer than the {_LONGEST_NAME} bytes that a name has in PostgreSQL. {how}',
+                all_alike=all_alike,
+            )
+
     def _create(self, fields: Sequence[Wanted]) -> None:
+        how = "Name the table by table.name.format, or topics.to.tables.mapping."
+        self._check_length(self.name.name, how, all_alike=True)
+        for field in fields:
+            self._check_length(field.name, _RENAME)
         keys = [field for field in fields if field.key]
         definitions = [self._definition(field, created=True) for field in [*keys, *(f for f in fields if not f.key)]]
         if keys:
@@ -203,6 +222,8 @@ class Target:
                 f'Table "{self.name}" has no column {names}, and auto.evolve=false. Add it, set auto.evolve=true, or '
                 "schema.evolution.unknown.fields=ignore.",
             )
+        for field in fields:
+            self._check_length(field.name, _RENAME)
         word = "ADD" if self._database.dialect.name in ("mssql", "oracle") else "ADD COLUMN"
         for field in fields:
             definition = self._definition(field, created=False)

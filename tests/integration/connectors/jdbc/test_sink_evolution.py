@@ -85,6 +85,20 @@ def test_a_table_may_be_named_with_the_database(postgres_database: PostgresDatab
     assert target.execute("SELECT topic, next_offset FROM public.offsets") == [(topic, 1)]
 
 
+def test_a_name_that_postgresql_would_cut_off_is_refused(postgres_database: PostgresDatabase) -> None:
+    """What is left of it may be that of another table, or another field."""
+    target, long = Postgres(postgres_database), "ö" * 32
+    schema = Schema.struct({"id": Schema(Type.INT32), long: Schema(Type.INT32)})
+    keys = {"auto_create": "true", "auto_evolve": "true", "errors_tolerance": "all", "errors_log_enable": "true"}
+    with run(target, topics=f"people,{long}", **keys) as sink:
+        sink.put(person(1), person(2, topic=long))
+        sink.put(SinkRecord("people", {"id": 3, long: 1}, schema), person(4))
+        refused = [str(error) for _, error in sink.errant]
+    assert [f'"{long}" is longer than the 63 bytes' in each for each in refused] == [True, True]
+    assert target.execute("SELECT id FROM people ORDER BY id") == [(1,), (4,)]
+    assert target.execute("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'") == [(1,)]
+
+
 @pytest.mark.parametrize("mode", ["insert", "upsert"])
 @pytest.mark.parametrize("count", [1, 200])
 @pytest.mark.parametrize("what", ["TABLE people", "COLUMN name"])
