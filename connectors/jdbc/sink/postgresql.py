@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.csv
 from sqlalchemy import Connection
 
-from connectors.jdbc.sink.statements import Layout, Outdated
+from connectors.jdbc.sink.statements import MOST_STAGED, Layout, Outdated
 from connectors.jdbc.sink.target import Target
 
 #: Nulls are nothing, texts always in quotes: an empty text is not null.
@@ -83,7 +83,7 @@ class PostgresStatements:
         name, columns = self._staging.get(layout), ", ".join(layout.names)
         if name is None:
             # One of this number may be there, with the types of another time, or be gone with a rollback.
-            number = self._numbers.setdefault((layout.target.quoted, columns), len(self._numbers))
+            number = self._number((layout.target.quoted, columns))
             name = f"pg_temp.connect_staging_{number}"
             self._run(f"DROP TABLE IF EXISTS {name}")
             self._run(
@@ -99,6 +99,13 @@ class PostgresStatements:
         self._used.add(name)
         self._copy(f"{name} ({columns})", rows)
         return name
+
+    def _number(self, which: tuple[str, str]) -> int:
+        """The number of a staging table. Their number is limited: a commit empties each that there is."""
+        if which not in self._numbers and len(self._numbers) >= MOST_STAGED:
+            self._numbers.clear()
+            self._staging.clear()
+        return self._numbers.setdefault(which, len(self._numbers))
 
     def _has_other_types(self, layout: Layout, staging: str) -> bool:
         """Whether columns of the table were changed since. From here on they stay until the transaction ends."""

@@ -18,7 +18,7 @@ from connect.data.times import DAY_MS, EPOCH_DAY, time_ms, timestamp_ms
 from connectors.jdbc.sink import load_data
 from connectors.jdbc.sink.cells import python_rows
 from connectors.jdbc.sink.errors import RowError
-from connectors.jdbc.sink.statements import Change, Layout, chunks
+from connectors.jdbc.sink.statements import MOST_STAGED, Change, Layout, chunks
 from connectors.jdbc.sink.target import Target, TargetColumn
 
 log = logging.getLogger(__name__)
@@ -203,7 +203,11 @@ class MySqlStatements(DriverStatements):
             connection.exec_driver_sql(f"DELETE FROM {name}")
             return name
         columns = ", ".join(layout.names)
-        name = f"connect_staging_{self._numbers.setdefault((layout.target.quoted, columns), len(self._numbers))}"
+        which = (layout.target.quoted, columns)
+        if which not in self._numbers and len(self._numbers) >= MOST_STAGED:
+            self._numbers.clear()
+            self._staging.clear()
+        name = f"connect_staging_{self._numbers.setdefault(which, len(self._numbers))}"
         try:
             connection.exec_driver_sql(f"DROP TEMPORARY TABLE IF EXISTS {name}")
             connection.exec_driver_sql(

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import pyarrow as pa
 from sqlalchemy import Connection
 
 from connectors.jdbc.sink.target import Target, TargetColumn
+
+#: How many staging tables a session has at most. Records whose fields come and go have ever new columns.
+MOST_STAGED: Final = 50
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 import sqlalchemy
@@ -35,6 +35,9 @@ from connectors.jdbc.sink.target import Target, TargetColumn, Wanted
 from connectors.jdbc.sink.units import Fields, Reader, Unit
 
 Report = Callable[[SinkRecord, Exception], None]
+
+#: How many kinds of units of one table are remembered: records whose fields come and go are of ever new ones.
+_MOST_PLANS: Final = 1000
 
 
 @dataclass
@@ -239,6 +242,9 @@ class Writer:
         for unit in units:
             self._judge(target, unit)
         target.provide(list(wanted.values()))
+        if len(target.plans) > _MOST_PLANS:
+            target.plans.clear()
+            self._statements.forget()
         for signature, unit in zip(signatures, units, strict=True):
             target.plans[signature] = self._plan(target, unit)
         return [target.plans[signature] for signature in signatures]
