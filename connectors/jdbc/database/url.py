@@ -110,7 +110,7 @@ def _postgresql(where: str) -> URL:
         query["target_session_attrs"] = _TARGETS.get(target.lower(), target)
     schema = properties.get("currentschema")
     if schema:
-        options = f"-csearch_path={schema.replace(' ', '')}"
+        options = "-csearch_path=" + re.sub(r"[\\\s]", r"\\\g<0>", schema)
         query["options"] = f"{query['options']} {options}" if "options" in query else options
     url = _with_hosts("postgresql+psycopg", hosts, 5432, query)
     return url.set(database=database or user or None, username=user, password=password)

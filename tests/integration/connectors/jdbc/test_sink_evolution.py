@@ -225,6 +225,15 @@ def test_partitioned_tables_and_other_schemas_are_written_to(postgres_database: 
     assert target.execute("SELECT id, name FROM shop.people ORDER BY id") == [(1, "Ada"), (2, "Ada")]
 
 
+def test_the_schema_of_the_url_may_have_blanks(postgres_database: PostgresDatabase) -> None:
+    target = Postgres(postgres_database)
+    target.execute('CREATE SCHEMA "My Shop"')
+    url = f"{postgres_database.jdbc_url}?currentSchema=%22My%20Shop%22,%20public"
+    with run(target, connection_url=url, auto_create="true") as sink:
+        sink.put(person(1), person(2))
+    assert target.execute('SELECT id FROM "My Shop".people ORDER BY id') == [(1,), (2,)]
+
+
 NUMBERS = Schema.struct({"id": Schema(Type.INT64, optional=True), "name": Schema(Type.STRING, optional=True)})
 FITS = {"id": 1, "name": "Ada"}
 #: What does not fit a table people (id smallint NOT NULL, name varchar(3)), and what is said of it.

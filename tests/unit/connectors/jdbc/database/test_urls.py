@@ -41,6 +41,10 @@ from connectors.jdbc.database.url import translate
             "postgresql+psycopg://db:5432/shop?application_name=x&options=-csearch_path%3Da%2Cb",
         ),
         (
+            "jdbc:postgresql://db/shop?currentSchema=%22My%20Shop%22,%20b",
+            'postgresql+psycopg://db:5432/shop?options=-csearch_path%3D%22My%5C+Shop%22%2C%5C+b',
+        ),
+        (
             "jdbc:postgresql://one:1,two:2/shop?targetServerType=primary",
             "postgresql+psycopg:///shop?host=one%3A1&host=two%3A2&target_session_attrs=read-write",
         ),
