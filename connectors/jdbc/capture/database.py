@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
@@ -16,6 +17,8 @@ from connectors.jdbc.capture.keys import CaptureOptions
 from connectors.jdbc.capture.replication import parse_lsn
 from connectors.jdbc.changes import signals
 from connectors.jdbc.database.failures import passes
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,11 +174,18 @@ class CapturedDatabase:
         return {oid for (oid,) in found}
 
     def _has_others(self, publication: str, wanted: list[TableId], root: bool) -> bool:
-        """Whether a publication has other tables than these."""
+        """Whether a publication has other tables than these. Those that are too many may be another connector's."""
         found = self.query(
             "SELECT schemaname || '.' || tablename FROM pg_publication_tables WHERE pubname = %s", [publication]
         )
-        if {name for (name,) in found} != {each.full_name for each in wanted if root or not each.parent}:
+        there, needed = {name for (name,) in found}, {each.full_name for each in wanted if root or not each.parent}
+        if strange := sorted(there - needed):
+            log.warning(
+                'The publication "%s" is left without %s, which this connector does not capture. If another one reads '
+                "it, it loses the changes of these tables: give each a publication of its own (publication.name).",
+                *(publication, ", ".join(strange)),
+            )
+        if there != needed:
             return True
         named = self.query(
             "SELECT r.prrelid FROM pg_catalog.pg_publication_rel r JOIN pg_catalog.pg_publication p "

@@ -134,7 +134,7 @@ class ServerKeys(settings.Options):
         default="dbz_publication",
         group=_SLOT,
         listed=Listed.BY_CONNECTOR,
-        doc="The publication.",
+        doc="The publication. One that is filtered is for one connector.",
     )
     publication_autocreate_mode = settings.String(
         "publication.autocreate.mode",

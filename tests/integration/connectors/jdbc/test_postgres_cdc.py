@@ -324,7 +324,9 @@ def test_a_table_that_may_not_be_read_is_an_error(line: CapturedPostgres) -> Non
         line.database.execute("DROP OWNED BY capturing; DROP ROLE capturing")
 
 
-def test_a_publication_of_the_captured_tables_follows_them(line: CapturedPostgres) -> None:
+def test_a_publication_of_the_captured_tables_follows_them(
+    line: CapturedPostgres, caplog: pytest.LogCaptureFixture
+) -> None:
     database = line.database
     database.execute("CREATE TABLE other (id int PRIMARY KEY); CREATE TABLE third (id int PRIMARY KEY)")
     published = "SELECT tablename FROM pg_publication_tables WHERE pubname = 'dbz_publication' ORDER BY 1"
@@ -332,9 +334,12 @@ def test_a_publication_of_the_captured_tables_follows_them(line: CapturedPostgre
     run = line.run(**settings, table_include_list="public\\.(line|other)").start()
     run.poll()
     assert database.execute(published) == [("line",), ("other",)]
+    assert "is left without" not in caplog.text
     run.restart({"table.include.list": "public.line,PUBLIC.third"})
     run.poll()
     assert database.execute(published) == [("line",), ("third",)]
+    # Two connectors with one publication would take each other's tables out of it.
+    assert '"dbz_publication" is left without public.other, which this connector does not capture' in caplog.text
 
 
 def test_a_publication_of_the_captured_tables_has_partitions_to_come(captured: CapturedPostgres) -> None:
