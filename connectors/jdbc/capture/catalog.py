@@ -50,6 +50,7 @@ class TableFacts:
     Attributes:
         columns: without generated ones, which logical replication leaves out.
         key: the columns of its primary key, or of a unique index without nulls, in their order there; may be empty.
+        partitioned: whether its rows are those of its partitions.
     """
 
     oid: int
@@ -57,6 +58,7 @@ class TableFacts:
     name: str
     columns: tuple[ColumnFacts, ...]
     key: tuple[str, ...]
+    partitioned: bool
 
     @property
     def full_name(self) -> str:
@@ -65,8 +67,8 @@ class TableFacts:
 
     @property
     def in_sql(self) -> str:
-        """The same as an identifier."""
-        return f"{quoted(self.schema)}.{quoted(self.name)}"
+        """What its rows are selected from: without those of tables that inherit from it, as in the stream."""
+        return f"{'' if self.partitioned else 'ONLY '}{quoted(self.schema)}.{quoted(self.name)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +129,7 @@ def tables(query: Query) -> list[TableId]:
 def table(query: Query, oid: int) -> TableFacts | None:
     """The current definition of a table; None when it no longer exists."""
     named: Sequence[Any] = query(
-        "SELECT n.nspname, c.relname FROM pg_catalog.pg_class c "
+        "SELECT n.nspname, c.relname, c.relkind = 'p' FROM pg_catalog.pg_class c "
         "JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = %s",
         [oid],
     )
@@ -151,7 +153,8 @@ def table(query: Query, oid: int) -> TableFacts | None:
         [oid],
     )
     key = next((tuple(names) for names, complete in keys if complete), ())
-    return TableFacts(oid, named[0][0], named[0][1], tuple(ColumnFacts(*row) for row in columns), key)
+    of_schema, name, partitioned = named[0]
+    return TableFacts(oid, of_schema, name, tuple(ColumnFacts(*row) for row in columns), key, partitioned)
 
 
 def quoted(name: str) -> str:

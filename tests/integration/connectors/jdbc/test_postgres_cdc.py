@@ -399,6 +399,26 @@ def test_partitions_go_to_the_topic_of_their_table(captured: CapturedPostgres) -
     assert [(r.topic, r.key["id"]) for r in run.records] == [("shop.public.line", 1), ("shop.public.line", 2)]
 
 
+def test_rows_of_a_table_that_inherits_from_another_are_its_own(captured: CapturedPostgres) -> None:
+    """In the stream they are; in a snapshot of the other one nothing would ever change or delete them."""
+    captured.execute(
+        "CREATE TABLE line (id int PRIMARY KEY)",
+        "CREATE TABLE longer (PRIMARY KEY (id)) INHERITS (line)",
+        "CREATE TABLE signals (id text, type text, data text)",
+        "INSERT INTO line VALUES (1)",
+        "INSERT INTO longer VALUES (2)",
+    )
+    told = {"signal_data_collection": "public.signals", "table_include_list": "public.line,public.longer"}
+    run = captured.run(**told).start()
+    run.poll_until(2)
+    captured.execute("""INSERT INTO signals VALUES ('1', 'execute-snapshot', '{"data-collections": ["public.*"]}')""")
+    captured.until(run, lambda: ids(run.records, "longer") == [2, 2])
+    captured.execute("INSERT INTO longer VALUES (3)", "INSERT INTO line VALUES (4)")
+    captured.until(run, lambda: 4 in ids(run.records))
+    assert ids(run.records) == [1, 1, 4]
+    assert ids(run.records, "longer") == [2, 2, 3]
+
+
 def test_validation_says_that_the_server_does_not_log_enough(own_server: PostgresServer) -> None:
     own_server.stop()
     own_server.start(wal_level="replica")

@@ -42,7 +42,7 @@ from connectors.jdbc.database.url import translate
         ),
         (
             "jdbc:postgresql://db/shop?currentSchema=%22My%20Shop%22,%20b",
-            'postgresql+psycopg://db:5432/shop?options=-csearch_path%3D%22My%5C+Shop%22%2C%5C+b',
+            "postgresql+psycopg://db:5432/shop?options=-csearch_path%3D%22My%5C+Shop%22%2C%5C+b",
         ),
         (
             "jdbc:postgresql://one:1,two:2/shop?targetServerType=primary",
