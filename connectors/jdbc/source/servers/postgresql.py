@@ -6,6 +6,7 @@ https://www.postgresql.org/docs/current/sql-copy.html
 from __future__ import annotations
 
 import datetime as dt
+import logging
 from importlib.util import find_spec
 from typing import Any, Final
 
@@ -16,10 +17,13 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
 from connect import DataError
+from connect.data.times import EPOCH
 from connectors.jdbc.database import TableName
 from connectors.jdbc.database.columns import Column, Kind
 from connectors.jdbc.source.rows import Read
 from connectors.jdbc.source.servers.server import CursorResult, Result, Select, Server, Shape, micros
+
+log = logging.getLogger(__name__)
 
 #: By the types' object ids, which never change: pg_type.dat.
 _KINDS: Final = {
@@ -42,6 +46,8 @@ _KINDS: Final = {
     1700: (Kind.NUMERIC, "numeric"),
 }
 _OTHER: Final = "type "
+#: From how many microseconds on it is said that a transaction is waited for.
+LONG_US: Final = 60_000_000
 _NO_SUCH_FUNCTION: Final = ("0A000", "42883")
 _HEADER: Final = 4  # of what a type's modifier says, which is counted in
 _TYPES: Final = {
@@ -67,7 +73,7 @@ _ATTRIBUTES: Final = """
 # Who has written into the table, or a part of it, and is not through: the lock is held until the transaction ends. One
 # that is prepared (two-phase commit) has no process any more.
 _WRITERS: Final = """
-    SELECT l.virtualtransaction, min(a.xact_start)
+    SELECT l.virtualtransaction, min(a.xact_start), min(l.pid)
     FROM pg_locks l LEFT JOIN pg_stat_activity a ON a.pid = l.pid
     WHERE l.locktype = 'relation' AND l.granted AND l.pid IS DISTINCT FROM pg_backend_pid()
       AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
@@ -90,6 +96,7 @@ class PostgresqlServer(Server):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._writers: dict[TableName, tuple[int, dict[str, int]]] = {}
+        self._told: dict[TableName, str] = {}  # the transaction that the log has named
         self._now = _NOW
 
     def prepare(self, connection: Connection) -> None:
@@ -142,9 +149,20 @@ class PostgresqlServer(Server):
             found = connection.exec_driver_sql(_WRITERS, (name, name)).all()
         # When it began is told to its own user and to pg_read_all_stats. Others know when it was not there yet.
         looked, seen = self._writers.get(table, (now, {}))
-        writers = {who: seen.get(who, looked) if began is None else micros(began) for who, began in found}
+        writers = {who: seen.get(who, looked) if began is None else micros(began) for who, began, _ in found}
         self._writers[table] = (now, writers)
-        return min(writers.values(), default=None)
+        if not writers:
+            return None
+        oldest = min(writers, key=lambda who: writers[who])
+        if now - writers[oldest] > LONG_US and self._told.get(table) != oldest:
+            self._told[table] = oldest
+            process = next(pid for who, _, pid in found if who == oldest)
+            log.warning(
+                "New rows of table %s wait for a transaction that has written into it, and is open since %s (%s).",
+                *(table, EPOCH + dt.timedelta(microseconds=writers[oldest])),
+                f"process {process} of the server" if process is not None else "a prepared one, see pg_prepared_xacts",
+            )
+        return writers[oldest]
 
     def bytes_literal(self, value: bytes) -> str:
         return f"'\\x{value.hex()}'"

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from connect.testing import SourceRun
+from connectors.jdbc.source.servers import postgresql
 from tests.servers.postgresql import PostgresServer, PostgresStandby
 from tests.support.waiting import until
 
@@ -37,6 +38,27 @@ def test_a_transaction_that_ends_late_loses_no_row(
         late.commit()
         poll_until(run, lambda: len(run.records) == 2)
         assert _ids(run) == [1, 2]
+
+
+def test_a_transaction_that_is_waited_for_long_is_named(
+    postgresql_shop: Any, postgres_database: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A session that somebody forgot holds rows back without an end."""
+    monkeypatch.setattr(postgresql, "LONG_US", 0)
+    postgresql_shop.execute("CREATE TABLE t (id int PRIMARY KEY, at timestamptz NOT NULL DEFAULT now())")
+    with (
+        postgresql_shop.run(mode="timestamp", timestamp_column_name="at") as run,
+        postgres_database.connect(autocommit=False) as late,
+    ):
+        for times in (1, 2):
+            late.execute(f"INSERT INTO t VALUES ({times})")
+            for _ in range(3):
+                run.poll()
+            late.commit()
+            run.poll_until(times)
+            said = [each.getMessage() for each in caplog.records if "wait for a transaction" in each.getMessage()]
+            assert len(said) == times
+            assert f"(process {late.info.backend_pid} of the server)" in said[-1]
 
 
 def test_a_transaction_that_is_prepared_and_ends_late_loses_no_row(
