@@ -88,7 +88,9 @@ class _Rows(Encoded):
             rows = [self._indexes[row][1] for row in rows]
         else:
             batch = self._whole
-        chosen = batch.slice(rows[0], len(rows)) if _in_a_row(rows) else batch.take(pa.array(rows, pa.int32()))
+        # A part shares the memory of the whole, which is not counted: a small one that waits for others is copied.
+        shared = _in_a_row(rows) and 2 * len(rows) >= len(batch)
+        chosen = batch.slice(rows[0], len(rows)) if shared else batch.take(pa.array(rows, pa.int32()))
         return Payload(chosen, len(rows), chosen.nbytes)
 
 

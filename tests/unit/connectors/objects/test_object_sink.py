@@ -2,6 +2,7 @@
 
 import csv
 import io
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import cast
 
@@ -9,8 +10,9 @@ import fastavro
 import pyarrow.parquet as pq
 import pytest
 
-from connect import ConnectError, Schema, SinkRecord, TopicPartition, logical, schema
+from connect import ConnectError, Schema, SinkRecord, TopicPartition, Values, logical, schema
 from connectors.azure import AzureBlobSinkConnector
+from connectors.objects.formats import parquet_file
 from connectors.objects.sink.task import ObjectSinkTask
 from connectors.s3.sink.plan import S3SinkPlan
 from tests.unit.connectors.objects.in_memory import ObjectRun
@@ -231,3 +233,14 @@ def test_a_folder_that_leads_out_of_its_own_is_its_records_fault_in_azure(keys: 
         run.put({"f": "x/../../../y"})
         run.await_committed(1)
     assert len(run.contents) == 1
+
+
+@pytest.mark.promise("P7")
+@pytest.mark.parametrize("rows", [range(7, 8), range(10, 40), range(60), [3, 9], range(100)], ids=str)
+def test_rows_that_wait_for_a_row_group_keep_no_others_of_their_batch_in_memory(rows: Sequence[int]) -> None:
+    """Of a slow partition, between those of a fast one whose files end."""
+    struct = Schema.struct({"n": schema.INT64, "text": schema.STRING})
+    values = Values([{"n": n, "text": f"{n:1000}"} for n in range(100)], struct)
+    payload = parquet_file.encode(values).pick(rows)
+    assert [row["n"] for row in payload.content.to_pylist()] == list(rows)
+    assert payload.content.get_total_buffer_size() < 2 * payload.size + 1024
