@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from connect import Schema, SinkBatch, Values, schema
@@ -12,28 +12,36 @@ from connectors.objects.formats.lines import iso
 FIELDS: Final = ("key", "value", "offset", "timestamp", "headers")
 
 
-def enveloped(batch: SinkBatch, values: Values, fields: Sequence[str], *, with_schema: bool) -> Values:
-    """Structs, or dicts without a schema, of these fields of each record.
+def columns_of(batch: SinkBatch, fields: Sequence[str]) -> dict[str, Values]:
+    """These fields of each record for JSON, each with the schemas that it has by itself.
 
     Args:
         batch: the records.
-        values: their values.
         fields: some of FIELDS.
-        with_schema: whether the format needs schemas.
     """
+    columns: dict[str, Callable[[], Values]] = {
+        "key": lambda: batch.keys,
+        "value": lambda: batch.values,
+        "offset": lambda: Values(batch.offsets.to_list()),
+        "timestamp": lambda: Values([_iso(each) for each in batch.timestamps]),
+        "headers": lambda: Values(_headers(batch)),
+    }
+    return {field: columns[field]() for field in fields}
+
+
+def enveloped(batch: SinkBatch, fields: Sequence[str]) -> Values:
+    """Structs of these fields of each record, for formats that need a schema. Arguments as for `columns_of`."""
     columns: dict[str, Sequence[Any]] = {
         "key": batch.keys,
-        "value": values,
+        "value": batch.values,
         "offset": batch.offsets,
-        "timestamp": batch.timestamps if with_schema else [_iso(each) for each in batch.timestamps],
-        "headers": [{each.key: text_of(each.value) for each in headers} for headers in batch.headers],
+        "timestamp": batch.timestamps,
+        "headers": _headers(batch),
     }
     rows = [dict(zip(fields, row, strict=True)) for row in zip(*(columns[field] for field in fields), strict=True)]
-    if not with_schema:
-        return Values(rows)
     made: dict[tuple[int, int], Schema] = {}
     schemas: list[Schema | None] = []
-    for key, value in zip(batch.keys.schemas, values.schemas, strict=True):
+    for key, value in zip(batch.keys.schemas, batch.values.schemas, strict=True):
         found = made.get((id(key), id(value)))
         if found is None:
             kinds = {
@@ -46,6 +54,10 @@ def enveloped(batch: SinkBatch, values: Values, fields: Sequence[str], *, with_s
             found = made[id(key), id(value)] = Schema.struct({field: kinds[field] for field in fields})
         schemas.append(found)
     return Values(rows, schemas[0] if len(made) == 1 else Plain(schemas))
+
+
+def _headers(batch: SinkBatch) -> list[Any]:
+    return [{each.key: text_of(each.value) for each in headers} for headers in batch.headers]
 
 
 def _iso(milliseconds: int | None) -> str | None:

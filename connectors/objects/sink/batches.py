@@ -10,9 +10,9 @@ from connect import DataError, Schema, SinkBatch, TopicPartition, Values, schema
 from connect.converters.json_values import JsonObjects
 from connect.converters.lru_cache import LruCache
 from connect.data.column import Column, Constant, Plain
-from connectors.objects.formats.envelope import enveloped, text_of
+from connectors.objects.formats.envelope import columns_of, enveloped, text_of
 from connectors.objects.formats.format import Encoded, Format, Payload
-from connectors.objects.formats.lines import FieldsCsv
+from connectors.objects.formats.lines import FieldsCsv, JsonLines
 from connectors.objects.sink.bad_rows import BadRows, find
 from connectors.objects.sink.compatibility import Compatibility
 from connectors.objects.sink.object_names import Folders
@@ -41,6 +41,9 @@ class Batches:
             self._formats.append((".headers", options.headers_format))
         policy = options.evolution if options.format.by_schema else None
         self._compatibility = None if policy is None else Compatibility(policy)
+        fields = options.fields or ()
+        alone = len(fields) == 1 and not options.enveloped and fields[0] in ("key", "value")
+        self._alone = fields[0] if alone else None  # Aiven's output field that is written without an object around it
         self._structs: LruCache[tuple[str, ...], Schema] = LruCache(1000)
         self._tuples: dict[tuple[int, ...], tuple[Any, ...]] = {}
 
@@ -151,17 +154,18 @@ class Batches:
             there = [row for row in range(len(batch)) if row not in set(nulls)]
             return _Some(self._encode(batch.take(there), kind, form, ()), there, len(batch)) if there else _None(batch)
         try:
-            return form.encode(batch, self._values(batch, kind))
+            return self._encode_all(batch, kind, form)
         except DataError:
-
-            def encode(rows: Sequence[int]) -> None:
-                part = batch.take(list(rows))
-                form.encode(part, self._values(part, kind))
-
-            bad = find(range(len(batch)), encode)
+            bad = find(range(len(batch)), lambda rows: self._encode_all(batch.take(list(rows)), kind, form))
             if not bad:
                 raise
             raise BadRows(bad) from None
+
+    def _encode_all(self, batch: SinkBatch, kind: str, form: Format) -> Encoded:
+        fields = self._options.fields
+        if kind == "" and fields is not None and self._alone is None and isinstance(form, JsonLines):
+            return form.encode_fields(batch, columns_of(batch, fields))
+        return form.encode(batch, self._values(batch, kind))
 
     def _values(self, batch: SinkBatch, kind: str) -> Values:
         options = self._options
@@ -174,11 +178,9 @@ class Batches:
             )
         if options.fields is None or isinstance(options.format, FieldsCsv):
             return batch.values
-        if len(options.fields) == 1 and not options.enveloped:
-            field = options.fields[0]
-            if field in ("key", "value"):
-                return batch.keys if field == "key" else batch.values
-        return enveloped(batch, batch.values, options.fields, with_schema=options.format.by_schema)
+        if self._alone is not None:
+            return batch.keys if self._alone == "key" else batch.values
+        return enveloped(batch, options.fields)
 
 
 class Prepared:

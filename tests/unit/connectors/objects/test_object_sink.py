@@ -1,7 +1,9 @@
 """The sink of objects, over a store in memory: what becomes of records that are unusual, and legal."""
 
 import csv
+import datetime as dt
 import io
+import json
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import cast
@@ -10,7 +12,7 @@ import fastavro
 import pyarrow.parquet as pq
 import pytest
 
-from connect import ConnectError, Schema, SinkRecord, TopicPartition, Values, logical, schema
+from connect import ConnectError, Header, Schema, SinkRecord, TopicPartition, Values, logical, schema
 from connectors.azure import AzureBlobSinkConnector
 from connectors.objects.formats import parquet_file
 from connectors.objects.sink.task import ObjectSinkTask
@@ -244,3 +246,32 @@ def test_rows_that_wait_for_a_row_group_keep_no_others_of_their_batch_in_memory(
     payload = parquet_file.encode(values).pick(rows)
     assert [row["n"] for row in payload.content.to_pylist()] == list(rows)
     assert payload.content.get_total_buffer_size() < 2 * payload.size + 1024
+
+
+@pytest.mark.parametrize("fields", ["value", "key,value,offset,timestamp,headers"])
+@pytest.mark.parametrize("form", ["json", "jsonl"])
+def test_aivens_fields_in_json_have_each_the_types_of_their_schema(form: str, fields: str) -> None:
+    struct = Schema.struct(
+        {
+            "price": logical.decimal(2),
+            "day": logical.DATE,
+            "at": logical.TIMESTAMP.as_optional(),
+            "by": Schema.map(schema.INT32, schema.STRING),
+        }
+    )
+    moment = dt.datetime(1970, 1, 1, 0, 0, 1, tzinfo=dt.UTC)
+    value = {"price": Decimal("1.10"), "day": dt.date(1970, 1, 3), "at": moment, "by": {7: "x"}}
+    config = {"format.output.type": form, "format.output.fields": fields, "file.compression.type": "none"}
+    with ObjectRun({**config, "json.decimal.format": "NUMERIC"}) as run:
+        headers = (Header("h", b"x", schema.BYTES),)
+        run.put(SinkRecord("test", value, struct, dt.date(1970, 1, 2), logical.DATE, timestamp=0, headers=headers))
+        run.put(SinkRecord("test", {"n": 1}, key="k"))
+        run.await_committed(2)
+    found = b"".join(run.contents.values()).decode()
+    rows = json.loads(found) if form == "json" else list(map(json.loads, found.splitlines()))
+    first = {"price": 1.1, "day": 2, "at": 1000, "by": [[7, "x"]]}
+    whole = [
+        {"key": 1, "value": first, "offset": 0, "timestamp": "1970-01-01T00:00:00Z", "headers": {"h": "x"}},
+        {"key": "k", "value": {"n": 1}, "offset": 1, "timestamp": None, "headers": {}},
+    ]
+    assert rows == [{name: row[name] for name in fields.split(",")} for row in whole]
