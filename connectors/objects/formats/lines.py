@@ -147,7 +147,10 @@ class Texts(_LineFormat):
     content_type = "text/plain"
 
     def encode(self, batch: SinkBatch, values: Values) -> Encoded:
-        return Lines(values.encoded_texts())
+        try:
+            return Lines(values.encoded_texts())
+        except RecursionError:
+            raise DataError("the value is nested too deeply for a text.") from None
 
 
 class Bytes(_LineFormat):
@@ -171,7 +174,7 @@ class Bytes(_LineFormat):
                     f"the value is a {type(value).__name__}, and the format bytes takes bytes. Use ByteArrayConverter "
                     "or StringConverter, or another format.class."
                 )
-            found.append(value.encode() if isinstance(value, str) else bytes(value))
+            found.append(_utf8(value) if isinstance(value, str) else bytes(value))
         return Lines(found)
 
 
@@ -197,14 +200,12 @@ class Csv(_LineFormat):
             names.append(columns)
             written.writerow([_cell(value.get(name)) for name in columns])
         same = len(set(names)) < 2
-        return Lines(
-            list(map(str.encode, rows)), Constant(names[0] if names else (), len(names)) if same else Plain(names)
-        )
+        return Lines(list(map(_utf8, rows)), Constant(names[0] if names else (), len(names)) if same else Plain(names))
 
     def before_of(self, schema: Any) -> bytes:
         rows = _Rows()
         csv.writer(rows, lineterminator=_ROW_END).writerow(schema)
-        return rows[0].encode() + b"\n"
+        return _utf8(rows[0]) + b"\n"
 
 
 class FieldsCsv(_LineFormat):
@@ -235,7 +236,7 @@ class FieldsCsv(_LineFormat):
                 continue
             if not isinstance(value, str | bytes):
                 raise DataError("Aiven's CSV takes strings and bytes. Use StringConverter or ByteArrayConverter.")
-            data = value.encode() if isinstance(value, str) else value
+            data = _utf8(value) if isinstance(value, str) else value
             found.append(base64.b64encode(data) if self._encoded else data)
         return found
 
@@ -300,13 +301,21 @@ def _cell(value: Any) -> Any:
     if isinstance(value, dict | list | tuple):
         import msgspec
 
-        return msgspec.json.encode(value).decode()
+        try:
+            return msgspec.json.encode(value).decode()
+        except (TypeError, ValueError, RecursionError) as error:
+            raise DataError(f"a field of CSV holds what JSON cannot: {error}.") from None
     if isinstance(value, dt.datetime):
         return value.isoformat(timespec="milliseconds")
     return str(value)
 
 
+def _utf8(text: str) -> bytes:
+    """A text in UTF-8, as Java has it: half of a surrogate pair, which JSON may bring, is a question mark."""
+    return text.encode("utf-8", "replace")
+
+
 def _header_bytes(value: Any) -> bytes:
     if isinstance(value, bytes | bytearray | memoryview):
         return bytes(value)
-    return b"" if value is None else str(value).encode()
+    return b"" if value is None else _utf8(str(value))

@@ -4,15 +4,16 @@ import csv
 import datetime as dt
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
-from typing import cast
+from typing import Any, cast
 
 import fastavro
 import pyarrow.parquet as pq
 import pytest
 
 from connect import ConnectError, Header, Schema, SinkRecord, TopicPartition, Values, logical, schema
+from connect.testing import Message
 from connectors.azure import AzureBlobSinkConnector
 from connectors.objects.formats import parquet_file
 from connectors.objects.sink.task import ObjectSinkTask
@@ -275,3 +276,64 @@ def test_aivens_fields_in_json_have_each_the_types_of_their_schema(form: str, fi
         {"key": "k", "value": {"n": 1}, "offset": 1, "timestamp": None, "headers": {}},
     ]
     assert rows == [{name: row[name] for name in fields.split(",")} for row in whole]
+
+
+JSON = {
+    "key.converter": "org.apache.kafka.connect.storage.StringConverter",
+    "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+    "value.converter.schemas.enable": "false",
+}
+
+
+AIVENS_CSV = {
+    "format.output.type": "csv",
+    "file.compression.type": "none",
+    "format.output.fields.value.encoding": "none",
+}
+
+
+@pytest.mark.parametrize(
+    ("config", "value", "content"),
+    [
+        ({"format.class": "csv"}, b'{"a":"\\ud800x"}', b"a\n?x\n"),
+        ({"format.class": "string"}, b'{"a":"\\ud800x"}', b"{a=?x}\n"),
+        ({"format.class": "bytes"}, b'"\\ud800x"', b"?x\n"),
+        (AIVENS_CSV, b'"\\ud800x"', b"?x\n"),
+    ],
+    ids=["csv", "string", "bytes", "Aiven's csv"],
+)
+def test_half_of_a_surrogate_pair_is_a_question_mark_as_in_java(
+    config: dict[str, str], value: bytes, content: bytes
+) -> None:
+    with ObjectRun({**JSON, **config}) as run:
+        run.put(Message("test", value, b"k"))
+        run.await_committed(1)
+    assert list(run.contents.values()) == [content]
+
+
+def deep() -> dict[str, Any]:
+    """More objects within each other than any Python goes into."""
+    value: dict[str, Any] = {}
+    for _ in range(100_000):
+        value = {"a": value}
+    return value
+
+
+@pytest.mark.promise("P5")
+@pytest.mark.parametrize(
+    ("form", "wrong"),
+    [
+        ("csv", deep),
+        ("csv", lambda: {"a": ["\ud800"]}),
+        ("csv", lambda: {"a": {True: 1}}),
+        ("string", deep),
+    ],
+    ids=["deep", "surrogate", "no text", "deep text"],
+)
+def test_what_a_format_cannot_take_within_a_value_costs_no_other_record(form: str, wrong: Callable[[], Any]) -> None:
+    policy = {"errors.tolerance": "all", "errors.log.enable": "true"}
+    with ObjectRun({"format.class": form, **policy}) as run:
+        run.put({"a": 1}, wrong(), {"a": 2})
+        run.await_committed(3)
+        assert [record.offset for record, _ in run.errant] == [1]
+    assert list(run.contents.values()) == [b"a\n1\n2\n" if form == "csv" else b"{a=1}\n{a=2}\n"]
