@@ -48,6 +48,8 @@ def read_parquet(file: Any, skip: int) -> Chunks:
         else:
             whole = pq.ParquetFile(file, metadata=whole.metadata, pre_buffer=False, buffer_size=_PIECE, **options)
         wanted = _wanted(whole.schema_arrow)
+        if len(set(wanted.names)) < len(wanted):
+            raise DataError(f"two columns of its Parquet have one name: {', '.join(wanted.names)}.")
         schema = schema_of_table(wanted)
         if not schema.fields:
             raise DataError("its Parquet has no columns.")

@@ -406,3 +406,12 @@ def test_avro_is_written_with_any_default(field: Schema) -> None:
     writer.write(encoded.pick([0, 1]))
     writer.finish()
     assert [value for value, _ in records(bytes(content), ReadOptions("avro"))] == [value, value]
+
+
+def test_parquet_with_two_columns_of_one_name_is_an_object_that_cannot_be_read() -> None:
+    file = io.BytesIO()
+    pq.write_table(pa.Table.from_arrays([pa.array([1]), pa.array([2])], ["n", "n"]), file)
+    assert until_it_fails(file.getvalue(), ReadOptions("parquet")) == (
+        [],
+        "two columns of its Parquet have one name: n, n.",
+    )
