@@ -49,6 +49,15 @@ _OF_ALL: Final = re.compile(
     r"pipeline with id \[|no write index is defined|only write ops with an op_type of create|script_lang not supported"
     r"|unable to find script|compile error|closed index|index_closed"
 )
+#: Where reasons quote documents, which may hold what no log should: to the end of a reason, or within it.
+_QUOTED: Final = re.compile(
+    r"\.? *(Preview of field's value:|at \[Source:|The prefix of the first immense term is:).*"
+    r'|(?<=For input string)s?: ".*"|(?<=do not match field value): .*',
+    re.DOTALL,
+)
+#: The causes of these quote values between any of these marks.
+_OF_VALUES: Final = frozenset({"document_parsing_exception", "mapper_parsing_exception"})
+_MARKED: Final = re.compile(r"\[.*\]|\(.*\)|'.*'|\".*\"", re.DOTALL)
 _ADVICE: Final = {
     401: ("credentials", "Check connection.username and connection.password, or connection.api.key"),
     403: ("credentials", "This user lacks a privilege: grant it"),
@@ -150,17 +159,20 @@ def _body(error: BaseException) -> Any:
 
 
 def _reason(body: Any) -> tuple[str, str]:
-    """The type of an error and its reason, with that of its cause where it adds something."""
+    """The type of an error and its reason, with that of its cause where it adds something; no values of documents."""
     error = body.get("error") if isinstance(body, Mapping) else body
     if not isinstance(error, Mapping):
         return "", " ".join(str(error or "").split())[:500]
-    reason = str(error.get("reason") or "")
+    kind, told = str(error.get("type") or ""), str(error.get("reason") or "")
+    reason = _QUOTED.sub("", told)
     cause = error.get("caused_by")
     while isinstance(cause, Mapping):
-        if (more := str(cause.get("reason") or "")) and more not in reason:
-            reason += f": {more}"
+        if (more := str(cause.get("reason") or "")) and more not in told:
+            told += more
+            more = _QUOTED.sub("", more)
+            reason += f": {_MARKED.sub('[...]', more) if kind in _OF_VALUES else more}"
         cause = cause.get("caused_by")
-    return str(error.get("type") or ""), " ".join(reason.split())[:1000]
+    return kind, " ".join(reason.split())[:1000]
 
 
 def _plain(error: BaseException) -> str:

@@ -53,6 +53,21 @@ def test_a_document_that_is_refused_costs_no_other(target: Target, behavior: str
         assert f"{target.topic}-0@1" in str(error)
 
 
+@pytest.mark.promise("P8")
+def test_what_is_said_of_a_document_quotes_nothing_of_it(target: Target) -> None:
+    kinds = ("integer", "byte", "long", "float", "date", "boolean", "ip", "geo_point", "integer_range", "date_range")
+    properties = {kind: {"type": kind} for kind in kinds} | {"object": {"properties": {"n": {"type": "long"}}}}
+    target.server.request("PUT", f"/{target.topic}", {"mappings": {"properties": properties}})
+    values = ["hush-98765", {"n": "hush"}, ["hush-98765"], 98765.5, 98765 * 10**20, "98765e400", True]
+    documents = [{"first": "hush", name: value} for name in properties for value in values]
+    with target.run(key_ignore="true", **POLICY) as sink:
+        sink.put(*map(target.record, documents))
+        sink.commit()
+    said = [str(error) for _, error in sink.errant]
+    assert len(said) > len(documents) / 2
+    assert [each for each in said if "hush" in each or "98765" in each] == []
+
+
 @pytest.mark.parametrize("config", [{"behavior_on_malformed_documents": "fail", **POLICY}, {}])
 def test_a_document_that_is_refused_fails_the_task_where_nobody_wants_it(
     target: Target, config: dict[str, str]

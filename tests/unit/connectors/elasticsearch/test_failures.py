@@ -1,5 +1,7 @@
 """What errors of clusters are said to mean."""
 
+from typing import Any
+
 import pytest
 
 from connectors.elasticsearch.cluster import failure, item_failure
@@ -45,11 +47,39 @@ def test_the_cause_is_told_with_what_it_caused() -> None:
     error = {
         "type": "mapper_parsing_exception",
         "reason": "failed to parse field [n]",
-        "caused_by": {"type": "illegal_argument_exception", "reason": 'For input string: "x"'},
+        "caused_by": {"type": "x_content_parse_exception", "reason": "Expected text at 1:7 but found START_OBJECT"},
     }
-    assert item_failure(400, error).sentence.startswith(
-        '400 mapper_parsing_exception: failed to parse field [n]: For input string: "x"'
+    assert item_failure(400, error).sentence == (
+        "400 mapper_parsing_exception: failed to parse field [n]: Expected text at 1:7 but found START_OBJECT."
     )
+
+
+FIELD = "failed to parse field [n] of type [date] in document with id '7'"
+
+
+@pytest.mark.parametrize(
+    ("reasons", "sentence"),
+    [
+        ([f"{FIELD}. Preview of field's value: 'a 'secret''", 'For input string: "a "secret""'],
+         f"{FIELD}: For input string"),
+        ([f"{FIELD}. Preview of field's value: '[secret]'", "failed to parse date field [[secret]] with format [year]",
+          "Failed to parse with all enclosed parsers"],
+         f"{FIELD}: failed to parse date field [...]: Failed to parse with all enclosed parsers"),
+        (["failed to parse: [1:3] Current token (X) not numeric\n at [Source: (byte[])\"{\"n\": secret}\"; line: 1]",
+          "[1:3] Current token (X) not numeric\n at [Source: (byte[])\"{\"n\": secret}\"; line: 1]"],
+         "failed to parse: [1:3] Current token (X) not numeric"),
+        ([FIELD, "'se'cret' is not an IP string literal"], f"{FIELD}: [...] is not an IP string literal"),
+        (["Document contains an immense term. The prefix of the first immense term is: '[secret]...'"],
+         "Document contains an immense term"),
+    ],
+    ids=["quotes", "brackets", "source", "apostrophes", "term"],
+)  # fmt: skip
+@pytest.mark.promise("P8")
+def test_no_value_of_a_document_is_told(reasons: list[str], sentence: str) -> None:
+    error: dict[str, Any] | None = None
+    for reason in reversed(reasons):
+        error = {"type": "document_parsing_exception", "reason": reason, **({"caused_by": error} if error else {})}
+    assert item_failure(400, error).sentence == f"400 document_parsing_exception: {sentence}."
 
 
 def test_what_is_none_of_the_clients_errors_is_named() -> None:
