@@ -47,7 +47,7 @@ _MALFORMED: Final = frozenset(
 #: Said of single documents, and true of all: no record's fault.
 _OF_ALL: Final = re.compile(
     r"pipeline with id \[|no write index is defined|only write ops with an op_type of create|script_lang not supported"
-    r"|unable to find script|compile error|closed index|index_closed"
+    r"|unable to find script|compile error|closed index|index_closed|this action would add \[\d+\] (total )?shards"
 )
 #: Where reasons quote documents, which may hold what no log should: to the end of a reason, or within it.
 _QUOTED: Final = re.compile(

@@ -16,6 +16,18 @@ from connectors.elasticsearch.cluster import failure, item_failure
         (400, "illegal_argument_exception", "pipeline with id [p] does not exist", ("refused", False)),
         (400, "illegal_argument_exception", "no write index is defined for alias [a].", ("refused", False)),
         (400, "index_closed_exception", "closed", ("refused", False)),
+        (
+            400,
+            "validation_exception",
+            "Validation Failed: 1: this action would add [2] shards, but this cluster currently has [4]/[3] maximum;",
+            ("refused", False),
+        ),
+        (
+            400,
+            "validation_exception",
+            "Validation Failed: 1: this action would add [2] total shards, but this cluster currently has [4]/[3];",
+            ("refused", False),
+        ),
         (400, "script_exception", "runtime error", ("malformed", False)),
         (400, "script_exception", "compile error", ("refused", False)),
         (500, "fail_processor_exception", "too many", ("malformed", False)),
