@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import logging
 import threading
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -62,6 +63,8 @@ class GcsClient:
                     f"The sink of Google Cloud Storage needs the package {module.replace('.', '-')}. "
                     "Install connect-runtime[gcs]."
                 )
+        # At WARNING urllib3 logs the address of a request that it repeats: who has that of an upload may write to it.
+        logging.getLogger("urllib3.connectionpool").setLevel(logging.ERROR)
         self.times = RequestTimes()
         self._options = options
         self._bucket = f"/b/{quote(options.bucket, safe='')}/o"

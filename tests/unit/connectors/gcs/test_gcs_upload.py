@@ -5,8 +5,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import requests
 
-from connectors.gcs.client import GcsError
+from connect.ports import free_port
+from connectors.gcs.client import GcsClient, GcsError
+from connectors.gcs.keys import GcsSinkOptions
 from connectors.gcs.store import GcsUpload
 
 _CHUNK = 256 * 1024
@@ -49,3 +52,14 @@ def test_bytes_that_are_gone_again_are_not_replaced_by_others() -> None:
         with pytest.raises(GcsError, match=why):
             sending.part(b"y" * _CHUNK)
     assert [content for content, _ in client.sent[2:]] == ["bytes */*", "bytes */*"]
+
+
+@pytest.mark.promise("P8")
+def test_the_address_of_an_upload_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
+    """Whoever has it may write to the upload, without other credentials."""
+    keys = {"gcs.bucket.name": "b", "gcs.credentials.default": "false", "gcs.retry.backoff.ms": "0"}
+    client = GcsClient(GcsSinkOptions.parse(keys))
+    with caplog.at_level("INFO"), pytest.raises(requests.ConnectionError):
+        client.request("upload_part", "PUT", f"http://127.0.0.1:{free_port()}/upload?upload_id=hush", data=b"x")
+    client.discard()
+    assert "hush" not in caplog.text
