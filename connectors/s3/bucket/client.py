@@ -84,6 +84,7 @@ class _Role:
 
     def load(self) -> Any:
         import botocore.session
+        from botocore.config import Config
         from botocore.credentials import AssumeRoleCredentialFetcher, DeferredRefreshableCredentials
 
         settings = self._settings
@@ -91,7 +92,7 @@ class _Role:
             return None  # no other place has any either, and botocore says so
 
         def client(service: str, **more: Any) -> Any:
-            more["config"] = None
+            more["config"] = Config(**_through_proxy(settings))
             return botocore.session.Session().create_client(
                 service, region_name=settings.region, endpoint_url=settings.role_endpoint, **more
             )
@@ -188,10 +189,7 @@ def _client(settings: BucketOptions, found: Credentials | None) -> Any:
     s3: dict[str, Any] = {"addressing_style": "path" if settings.path_style and not settings.accelerated else "virtual"}
     if settings.accelerated:
         s3["use_accelerate_endpoint"] = True
-    more: dict[str, Any] = {}
-    if settings.proxy:
-        proxy = with_user(settings.proxy, settings.proxy_user, settings.proxy_password)
-        more["proxies"] = {"http": proxy, "https": proxy}
+    more: dict[str, Any] = _through_proxy(settings)
     if settings.anonymous:
         more["signature_version"] = UNSIGNED
     if settings.endpoint:
@@ -209,6 +207,14 @@ def _client(settings: BucketOptions, found: Credentials | None) -> Any:
     client = session(settings, found).client("s3", endpoint_url=settings.endpoint, config=config)
     _set_pauses(client, settings)
     return client
+
+
+def _through_proxy(settings: BucketOptions) -> dict[str, Any]:
+    """What botocore's configuration needs for the proxy, if there is one."""
+    if not settings.proxy:
+        return {}
+    proxy = with_user(settings.proxy, settings.proxy_user, settings.proxy_password)
+    return {"proxies": {"http": proxy, "https": proxy}}
 
 
 class _Pauses:

@@ -149,6 +149,16 @@ def test_a_role_is_assumed_and_renewed_by_itself(s3_bucket: S3Bucket, roles: str
     assert _Roles.asked[0]["ExternalId"] == ["ours"]
 
 
+def test_a_role_is_asked_for_through_the_proxy(roles: str, put: Callable[[Bucket], Any]) -> None:
+    """It takes requests of any kind, and knows of roles only."""
+    own = {"aws.access.key.id": "of-the-user", "aws.secret.access.key": "of-the-user"}
+    away = {"store.url": "http://store.invalid", "aws.sts.config.endpoint": "http://roles.invalid"}
+    role = {"s3.bucket.name": "b", "aws.sts.role.arn": "arn:aws:iam::1:role/x"}
+    found = failed(bucket := bucket_of({**own, **away, **role, "s3.proxy.url": roles}), lambda: put(bucket))
+    assert [asked["RoleArn"] for asked in _Roles.asked] == [["arn:aws:iam::1:role/x"]]
+    assert "501" in found.sentence  # of the request for the object, which comes to the proxy, too
+
+
 @pytest.mark.parametrize(
     ("config", "key"),
     [
