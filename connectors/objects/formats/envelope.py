@@ -2,41 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from connect import Schema, SinkBatch, Values, schema
 from connect.data.column import Plain
-from connectors.objects.formats.lines import iso
 
 FIELDS: Final = ("key", "value", "offset", "timestamp", "headers")
 
 
-def columns_of(batch: SinkBatch, fields: Sequence[str]) -> dict[str, Values]:
-    """These fields of each record for JSON, each with the schemas that it has by itself.
+def enveloped(batch: SinkBatch, fields: Sequence[str]) -> Values:
+    """Structs of these fields of each record, for formats that need a schema.
 
     Args:
         batch: the records.
         fields: some of FIELDS.
     """
-    columns: dict[str, Callable[[], Values]] = {
-        "key": lambda: batch.keys,
-        "value": lambda: batch.values,
-        "offset": lambda: Values(batch.offsets.to_list()),
-        "timestamp": lambda: Values([_iso(each) for each in batch.timestamps]),
-        "headers": lambda: Values(_headers(batch)),
-    }
-    return {field: columns[field]() for field in fields}
-
-
-def enveloped(batch: SinkBatch, fields: Sequence[str]) -> Values:
-    """Structs of these fields of each record, for formats that need a schema. Arguments as for `columns_of`."""
     columns: dict[str, Sequence[Any]] = {
         "key": batch.keys,
         "value": batch.values,
         "offset": batch.offsets,
         "timestamp": batch.timestamps,
-        "headers": _headers(batch),
+        "headers": [{each.key: text_of(each.value) for each in headers} for headers in batch.headers],
     }
     rows = [dict(zip(fields, row, strict=True)) for row in zip(*(columns[field] for field in fields), strict=True)]
     made: dict[tuple[int, int], Schema] = {}
@@ -54,14 +41,6 @@ def enveloped(batch: SinkBatch, fields: Sequence[str]) -> Values:
             found = made[id(key), id(value)] = Schema.struct({field: kinds[field] for field in fields})
         schemas.append(found)
     return Values(rows, schemas[0] if len(made) == 1 else Plain(schemas))
-
-
-def _headers(batch: SinkBatch) -> list[Any]:
-    return [{each.key: text_of(each.value) for each in headers} for headers in batch.headers]
-
-
-def _iso(milliseconds: int | None) -> str | None:
-    return None if milliseconds is None else iso(milliseconds)
 
 
 def text_of(value: Any) -> str | None:

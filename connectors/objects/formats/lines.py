@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import csv
 import datetime as dt
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import Any, ClassVar, Final
 
 from connect import DataError, Schema, SinkBatch, Type, Values
@@ -117,11 +118,21 @@ class JsonLines(_LineFormat):
     def encode(self, batch: SinkBatch, values: Values) -> Encoded:
         return Lines(self._texts(batch, values))
 
-    def encode_fields(self, batch: SinkBatch, columns: Mapping[str, Values]) -> Encoded:
-        """Encode each record as an object of these columns, each by its own schemas. Raises as `encode`."""
-        form = b"{%b}" % b",".join(b'"%b":%%b' % name.encode() for name in columns)
-        texts = [self._texts(batch, values) for values in columns.values()]
-        return Lines([form % row for row in zip(*texts, strict=True)])
+    def encode_fields(self, batch: SinkBatch, fields: Sequence[str]) -> Encoded:
+        """Encode each record as an object of these fields, as Aiven's sink does it. Raises as `encode`."""
+        form = b"{%b}" % b",".join(b'"%b":%%b' % name.encode() for name in fields)
+        columns = [_JSON_FIELDS[field](self, batch) for field in fields]
+        return Lines([form % row for row in zip(*columns, strict=True)])
+
+    def _timestamps(self, batch: SinkBatch) -> list[bytes]:
+        return [b"null" if each is None else b'"%b"' % _iso(each).encode() for each in batch.timestamps]
+
+    def _headers(self, batch: SinkBatch) -> list[bytes]:
+        flat = [header for headers in batch.headers for header in headers]
+        names = self._texts(batch, Values([header.key for header in flat]))
+        values = self._texts(batch, Values([header.value for header in flat], Plain([each.schema for each in flat])))
+        texts = iter([b'{"key":%b,"value":%b}' % each for each in zip(names, values, strict=True)])
+        return [b"[%b]" % b",".join(islice(texts, len(headers))) for headers in batch.headers]
 
     def _texts(self, batch: SinkBatch, values: Values) -> Sequence[bytes]:
         raw = values.json
@@ -138,6 +149,15 @@ class JsonArray(JsonLines):
 
     content_type = "application/json"
     before, between, after = b"[\n", b",\n", b"\n]"
+
+
+_JSON_FIELDS: Final[dict[str, Callable[[JsonLines, SinkBatch], Sequence[bytes]]]] = {
+    "key": lambda form, batch: form._texts(batch, batch.keys),
+    "value": lambda form, batch: form._texts(batch, batch.values),
+    "offset": lambda _, batch: [str(offset).encode() for offset in batch.offsets],
+    "timestamp": JsonLines._timestamps,
+    "headers": JsonLines._headers,
+}
 
 
 class Texts(_LineFormat):
@@ -213,7 +233,7 @@ class FieldsCsv(_LineFormat):
 
     Args:
         fields: which, in this order.
-        encoded: whether keys and values are in base64.
+        encoded: whether values are in base64, as keys always are.
     """
 
     plain_extension = ""
@@ -228,7 +248,7 @@ class FieldsCsv(_LineFormat):
         columns = [_FIELDS[field](self, batch) for field in self._fields]
         return Lines(list(map(b",".join, zip(*columns, strict=True))))
 
-    def _data(self, values: Values) -> list[bytes]:
+    def _data(self, values: Values, *, encoded: bool) -> list[bytes]:
         found = []
         for value in values:
             if value is None:
@@ -237,16 +257,13 @@ class FieldsCsv(_LineFormat):
             if not isinstance(value, str | bytes):
                 raise DataError("Aiven's CSV takes strings and bytes. Use StringConverter or ByteArrayConverter.")
             data = _utf8(value) if isinstance(value, str) else value
-            found.append(base64.b64encode(data) if self._encoded else data)
+            found.append(base64.b64encode(data) if encoded else data)
         return found
-
-    def _timestamps(self, batch: SinkBatch) -> list[bytes]:
-        return [b"" if each is None else iso(each).encode() for each in batch.timestamps]
 
     def _headers(self, batch: SinkBatch) -> list[bytes]:
         return [
-            b";".join(
-                base64.b64encode(each.key.encode()) + b":" + base64.b64encode(_header_bytes(each.value))
+            b"".join(
+                b"%b:%b;" % (base64.b64encode(each.key.encode()), base64.b64encode(_header_bytes(each.value)))
                 for each in headers
             )
             for headers in batch.headers
@@ -254,15 +271,15 @@ class FieldsCsv(_LineFormat):
 
 
 _FIELDS: Final[dict[str, Callable[[FieldsCsv, SinkBatch], list[bytes]]]] = {
-    "key": lambda form, batch: form._data(batch.keys),
-    "value": lambda form, batch: form._data(batch.values),
+    "key": lambda form, batch: form._data(batch.keys, encoded=True),
+    "value": lambda form, batch: form._data(batch.values, encoded=form._encoded),
     "offset": lambda _, batch: [str(offset).encode() for offset in batch.offsets],
-    "timestamp": FieldsCsv._timestamps,
+    "timestamp": lambda _, batch: [b"" if each is None else str(each).encode() for each in batch.timestamps],
     "headers": FieldsCsv._headers,
 }
 
 
-def iso(milliseconds: int) -> str:
+def _iso(milliseconds: int) -> str:
     """A time as Java's Instant writes it. Raises `DataError` for one after the year 9999."""
     try:
         moment = dt.datetime.fromtimestamp(milliseconds / 1000, dt.UTC)

@@ -10,7 +10,7 @@ from connect import DataError, Schema, SinkBatch, TopicPartition, Values, schema
 from connect.converters.json_values import JsonObjects
 from connect.converters.lru_cache import LruCache
 from connect.data.column import Column, Constant, Plain
-from connectors.objects.formats.envelope import columns_of, enveloped, text_of
+from connectors.objects.formats.envelope import enveloped, text_of
 from connectors.objects.formats.format import Encoded, Format, Payload
 from connectors.objects.formats.lines import FieldsCsv, JsonLines
 from connectors.objects.sink.bad_rows import BadRows, find
@@ -164,7 +164,7 @@ class Batches:
     def _encode_all(self, batch: SinkBatch, kind: str, form: Format) -> Encoded:
         fields = self._options.fields
         if kind == "" and fields is not None and self._alone is None and isinstance(form, JsonLines):
-            return form.encode_fields(batch, columns_of(batch, fields))
+            return form.encode_fields(batch, fields)
         return form.encode(batch, self._values(batch, kind))
 
     def _values(self, batch: SinkBatch, kind: str) -> Values:

@@ -133,7 +133,7 @@ class _OwnOptions(
         default="base64",
         group=FORMAT,
         validator=settings.one_of("base64", "none", ignore_case=True),
-        doc="With format.output.type=csv: the encoding of keys and values, base64 or none.",
+        doc="With format.output.type=csv: the encoding of values, base64 or none. Keys and headers are in base64.",
     )
     enveloped = settings.Boolean(
         "format.output.envelope",
