@@ -44,6 +44,9 @@ class Batches:
         fields = options.fields or ()
         alone = len(fields) == 1 and not options.enveloped and fields[0] in ("key", "value")
         self._alone = fields[0] if alone else None  # Aiven's output field that is written without an object around it
+        # Aiven's sink writes them, as long as nobody says what else to do with them.
+        chosen = fields == ("value",) and options.config.raw.get("behavior.on.null.values")
+        self._takes_nulls = bool(fields) and not chosen and not (alone and options.format.by_schema)
         self._structs: LruCache[tuple[str, ...], Schema] = LruCache(1000)
         self._tuples: dict[tuple[int, ...], tuple[Any, ...]] = {}
 
@@ -97,7 +100,7 @@ class Batches:
             BadRows: for records that cannot be written.
         """
         options = self._options
-        nulls = [] if options.fields and options.fields != ("value",) else self.nulls(batch)
+        nulls = [] if self._takes_nulls else self.nulls(batch)
         if nulls and options.nulls != "write":
             missing = DataError("the record has no value. Set behavior.on.null.values=ignore to skip such records.")
             raise BadRows(dict.fromkeys(nulls, missing))

@@ -347,3 +347,31 @@ def test_aivens_csv_has_keys_in_base64_times_in_milliseconds_and_each_header() -
         run.put(SinkRecord("test", b"v", schema.BYTES, None, headers=headers))
         run.await_committed(2)
     assert b"".join(run.contents.values()) == b"aw==,v,0,1700000000000000,\n,v,1,,aA==:eA==;aA==:eQ==;\n"
+
+
+@pytest.mark.parametrize(
+    ("config", "content"),
+    [
+        (AIVENS_CSV, b"\nv\n"),
+        ({**AIVENS_CSV, "format.output.fields": "key,value"}, b"aw==,\naw==,v\n"),
+        ({**AIVENS_CSV, "format.output.type": "jsonl"}, b'{"value":null}\n{"value":"v"}\n'),
+        ({**AIVENS_CSV, "format.output.type": "jsonl", "format.output.envelope": "false"}, b'null\n"v"\n'),
+    ],
+)
+def test_aivens_fields_of_a_record_without_a_value_are_empty(config: dict[str, str], content: bytes) -> None:
+    with ObjectRun(config) as run:
+        run.put(None, "v", key="k")
+        run.await_committed(2)
+    assert b"".join(run.contents.values()) == content
+
+
+def test_what_is_said_of_records_without_a_value_counts_for_aivens_fields_too() -> None:
+    with ObjectRun({**AIVENS_CSV, "behavior.on.null.values": "ignore"}) as run:
+        run.put(None, "v")
+        run.await_committed(2)
+    assert list(run.contents.values()) == [b"v\n"]
+    with (
+        ObjectRun({**AIVENS_CSV, "behavior.on.null.values": "fail"}) as run,
+        pytest.raises(ConnectError, match="no value"),
+    ):
+        run.put(None)
