@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from connect import Schema, SinkBatch, Values, schema
+from connect import Header, Schema, SinkBatch, Values, schema
+from connect.data import java_text
 from connect.data.column import Plain
 
 FIELDS: Final = ("key", "value", "offset", "timestamp", "headers")
@@ -23,7 +24,7 @@ def enveloped(batch: SinkBatch, fields: Sequence[str]) -> Values:
         "value": batch.values,
         "offset": batch.offsets,
         "timestamp": batch.timestamps,
-        "headers": [{each.key: text_of(each.value) for each in headers} for headers in batch.headers],
+        "headers": [{each.key: text_of(each) for each in headers} for headers in batch.headers],
     }
     rows = [dict(zip(fields, row, strict=True)) for row in zip(*(columns[field] for field in fields), strict=True)]
     made: dict[tuple[int, int], Schema] = {}
@@ -43,8 +44,9 @@ def enveloped(batch: SinkBatch, fields: Sequence[str]) -> Values:
     return Values(rows, schemas[0] if len(made) == 1 else Plain(schemas))
 
 
-def text_of(value: Any) -> str | None:
-    """A key or a header as text."""
+def text_of(header: Header) -> str | None:
+    """A header's value as text: Java's, except that bytes are text."""
+    value = header.value
     if value is None:
         return None
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else java_text(header.schema, value)

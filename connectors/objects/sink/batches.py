@@ -176,7 +176,7 @@ class Batches:
             return batch.keys
         if kind == ".headers":
             return Values(
-                [{"headers": [{"key": h.key, "value": text_of(h.value)} for h in row]} for row in batch.headers],
+                [{"headers": [{"key": h.key, "value": text_of(h)} for h in row]} for row in batch.headers],
                 _HEADERS,
             )
         if options.fields is None or isinstance(options.format, FieldsCsv):

@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol
 from zoneinfo import ZoneInfo
 
-from connect import DataError, SinkBatch
+from connect import DataError, Schema, SinkBatch
+from connect.data import java_text
 from connect.data.column import Column, Constant, Plain
 from connectors.objects.sink.bad_rows import BadRows
 from connectors.objects.sink.partitioners import Partitioner, formatted
@@ -206,10 +207,9 @@ def _pieces(template: str) -> list[str | re.Match[str]]:
 
 
 def _keys(batch: SinkBatch) -> list[str]:
-    return [_key(key) for key in batch.keys]
+    return [_key(schema, key) for schema, key in zip(batch.keys.schemas, batch.keys, strict=True)]
 
 
-def _key(key: Any) -> str:
-    if key is None:
-        return "null"
-    return key.decode("utf-8", "replace") if isinstance(key, bytes) else str(key)
+def _key(schema: Schema | None, key: Any) -> str:
+    """The text of a key: Java's, except that bytes are text."""
+    return key.decode("utf-8", "replace") if isinstance(key, bytes) else java_text(schema, key)

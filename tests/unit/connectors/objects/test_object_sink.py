@@ -375,3 +375,27 @@ def test_what_is_said_of_records_without_a_value_counts_for_aivens_fields_too() 
         pytest.raises(ConnectError, match="no value"),
     ):
         run.put(None)
+
+
+@pytest.mark.parametrize(
+    ("given", "key", "text"),
+    [
+        (schema.STRING, "a/b", "a/b"),
+        (schema.BYTES, b"k", "k"),
+        (schema.BOOLEAN, True, "true"),
+        (None, None, "null"),
+        (Schema.struct({"id": schema.INT64}), {"id": 7}, "Struct{id=7}"),
+        (None, {"id": 7, "of": [True]}, "{id=7, of=[true]}"),
+    ],
+)
+def test_names_and_headers_have_keys_and_values_as_java_prints_them(given: Schema | None, key: Any, text: str) -> None:
+    with ObjectRun({**AIVENS_CSV, "file.name.template": "{{key}}"}) as run:
+        run.put(SinkRecord("test", "v", schema.STRING, key, given))
+        run.await_committed(1)
+    assert list(run.contents) == [text]
+    keys = {"store.kafka.headers": "true", "headers.format.class": "json", "flush.size": "1"}
+    with ObjectRun(keys) as run:
+        run.put(SinkRecord("test", "v", headers=Headers((Header("h", key, given),))))
+        run.await_committed(1)
+    (content,) = (content for name, content in run.contents.items() if ".headers." in name)
+    assert json.loads(content) == {"headers": [{"key": "h", "value": None if key is None else text}]}
