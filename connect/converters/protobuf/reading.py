@@ -147,18 +147,23 @@ def _column(field: FieldDescriptor, schema: Schema, options: ProtobufOptions) ->
     change = _change(field, schema.value_schema if is_repeated(field) and schema.value_schema else schema, options)
     if is_repeated(field):
         return _lists(get, change)
-    is_message = field.type == _F.TYPE_MESSAGE
-    absent_is_null = (
-        is_message
-        or real_oneof(field) is not None
-        or _is_proto3_optional(field)
-        or (options.optional_for_proto2 and has_optional_keyword(field))
-    )
-    if absent_is_null and (real_oneof(field) is not None or not options.struct_for_nulls):
+    if _absent_is_null(field, options):
         return _present(field.name, get, change)
     if change is None:
         return lambda messages: list(map(get, messages))
     return lambda messages: change(list(map(get, messages)))
+
+
+def _absent_is_null(field: FieldDescriptor, options: ProtobufOptions) -> bool:
+    """Whether a field that is not set is null; else it has its default."""
+    if real_oneof(field) is not None:
+        return True
+    may_be_absent = (
+        field.type == _F.TYPE_MESSAGE
+        or _is_proto3_optional(field)
+        or (options.optional_for_proto2 and has_optional_keyword(field))
+    )
+    return may_be_absent and not options.struct_for_nulls
 
 
 def _is_proto3_optional(field: FieldDescriptor) -> bool:
@@ -196,14 +201,12 @@ def _maps(field: FieldDescriptor, get: Callable[[Any], Any], schema: Schema, opt
     assert schema.key_schema is not None
     assert schema.value_schema is not None
     keys = _change(key_field, schema.key_schema, options)
+    if not is_real_map(field):
+        return _entries(get, keys, _column(value_field, schema.value_schema, options))
     values = _change(value_field, schema.value_schema, options)
-    real = is_real_map(field)
 
     def column(messages: list[Any]) -> list[Any]:
-        if real:
-            maps = [list(get(message).items()) for message in messages]
-        else:
-            maps = [[(entry.key, entry.value) for entry in get(message)] for message in messages]
+        maps = [list(get(message).items()) for message in messages]
         flat = list(chain.from_iterable(maps))
         flat_keys: list[Any] = [key for key, _ in flat]
         flat_values: list[Any] = [value for _, value in flat]
@@ -212,6 +215,19 @@ def _maps(field: FieldDescriptor, get: Callable[[Any], Any], schema: Schema, opt
             flat_values if values is None else values(flat_values),
             strict=True,
         )
+        return [dict(islice(pairs, len(items))) for items in maps]
+
+    return column
+
+
+def _entries(get: Callable[[Any], Any], keys: Change | None, values: Change) -> Change:
+    """A map that is written as repeated messages of key and value. Values may be absent, which are null."""
+
+    def column(messages: list[Any]) -> list[Any]:
+        maps = [list(get(message)) for message in messages]
+        flat = list(chain.from_iterable(maps))
+        flat_keys: list[Any] = [entry.key for entry in flat]
+        pairs = zip(flat_keys if keys is None else keys(flat_keys), values(flat), strict=True)
         return [dict(islice(pairs, len(items))) for items in maps]
 
     return column

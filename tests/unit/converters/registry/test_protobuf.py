@@ -293,6 +293,31 @@ def test_values_come_back_with_their_nulls(registry: MemoryRegistry, option: str
     assert [_comparable(of, value) for value in read.to_list()] == [_comparable(of, value) for value in given_values]
 
 
+@pytest.mark.parametrize(
+    ("of", "value", "options"),
+    [
+        (schema.OPTIONAL_INT64, 0, {"wrapper_for_nullables": "true"}),
+        (schema.OPTIONAL_STRING, "", {"wrapper_for_nullables": "true"}),
+        (logical.DATE.as_optional(), dt.date(1970, 1, 1), {}),
+        (logical.TIMESTAMP.as_optional(), dt.datetime(1970, 1, 1, tzinfo=dt.UTC), {"optional_for_nullables": "true"}),
+        (logical.decimal(2, optional=True), Decimal("0.00"), {"wrapper_for_nullables": "true"}),
+        (Schema.struct({"a": schema.INT32}, name="com.acme.Inner", optional=True), {"a": 0}, {}),
+    ],
+)
+def test_null_in_a_map_comes_back_as_null(
+    registry: MemoryRegistry, of: Schema, value: Any, options: dict[str, str]
+) -> None:
+    whole = Schema.struct({"m": Schema.map(schema.STRING, of)}, name="com.acme.M")
+    each = converter(registry, **options)
+    given_value = {"m": {"a": None, "b": value}}
+    found = each.to_connect_data("t", each.from_connect_data("t", whole, given_value))
+    assert found.value == given_value
+    assert found.schema is not None
+    (field,) = found.schema.fields
+    assert field.schema.value_schema is not None
+    assert field.schema.value_schema.optional
+
+
 def _comparable(of: Schema, value: Any) -> Any:
     """A value in which no array and no map is null: Protobuf knows only empty ones."""
     if of.type.value in ("array", "map"):
