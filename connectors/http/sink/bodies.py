@@ -49,8 +49,10 @@ class Bodies:
                 return [_plain(value) for value in items], {}
             if not kinds.isdisjoint(_PLAIN):
                 return self._one_by_one(topic, values, items)
-            if (raw := values.json) is not None and None not in raw:
-                return raw, {}  # it is what would be written, but for blanks
+            raw = values.json
+            # What would be written, but for blanks. Of these line breaks are often what separates records.
+            if raw is not None and None not in raw and b"\n" not in b"".join(raw):  # type: ignore[arg-type]
+                return raw, {}
         try:
             return list(self._converter.from_connect_batch(Constant(topic, len(values)), values)), {}
         except DataError:

@@ -88,6 +88,18 @@ def test_a_batch_has_what_stands_around_and_between(api: RestApi) -> None:
         assert bodies(api) == [b'[ {"a":1} , {"a":2}]', b'[ {"a":3}]']
 
 
+def test_a_record_of_several_lines_of_json_is_one_line_of_a_batch(api: RestApi) -> None:
+    json_ = {
+        "key.converter": "StringConverter",
+        "value.converter": "JsonConverter",
+        "value.converter.schemas.enable": "false",
+    }
+    with run(api, **BATCHES, **json_) as sink:
+        sink.put(b'{\n  "a": 1\n}', b'{"a": 2}')
+        sink.commit()
+        assert api.values == [{"a": 1}, {"a": 2}]
+
+
 def test_batches_end_where_they_become_too_long(api: RestApi) -> None:
     with run(api, **BATCHES, **{"batch.max.bytes": "10"}) as sink:
         sink.put("aaaa", "bbbb", "cccc", "d" * 30, "e")
