@@ -67,7 +67,7 @@ def retry_after(headers: Mapping[str, str]) -> float:
         return min(float(written[:9]), _LONGEST_S)
     try:
         when = parsedate_to_datetime(written)
-    except ValueError:
+    except (ValueError, OverflowError):  # of a year beyond all years
         return 0.0
     return _bounded(when.replace(tzinfo=when.tzinfo or UTC).timestamp() - _now(headers))
 
@@ -91,7 +91,7 @@ def _now(headers: Mapping[str, str]) -> float:
     """The server's time, in seconds since 1970: its clock may differ."""
     try:
         return parsedate_to_datetime(headers["date"]).timestamp()
-    except (KeyError, ValueError):
+    except (KeyError, ValueError, OverflowError):
         return datetime.now(UTC).timestamp()
 
 

@@ -323,6 +323,9 @@ def test_what_times_mean() -> None:
     assert retry_after({"retry-after": "Thu, 26 Nov 2026 00:00:09 GMT", **now}) == 0
     assert retry_after({"retry-after": "999999999"}) == 3600
     assert retry_after({"retry-after": "soon"}) == retry_after({}) == 0
+    beyond = "Fri, 27 Nov 20260000000000000000 00:00:00 GMT"
+    assert retry_after({"retry-after": beyond}) == 0
+    assert 0 < retry_after({"retry-after": "Fri, 27 Nov 2099 00:00:00 GMT", "date": beyond}) <= 3600
     limit = RateLimit()
     epoch = 1_795_737_600  # of `now`
     for reset, seconds in (
