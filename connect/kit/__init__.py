@@ -4,13 +4,14 @@ Everything here runs in the process of the connector, or of its task.
 """
 
 from connect.http import Answer
+from connect.kit.answers import json_of
 from connect.kit.background import BackgroundWriter
 from connect.kit.credentials import CredentialsProvider, credentials_provider
 from connect.kit.failures import RestError
 from connect.kit.logins import ClientCredentials, HeaderLogin, Login, bearer, user_and_password
 from connect.kit.pages import Cursor, LinkHeader, NextUrl, OffsetLimit, OnePage, PageNumber, Pages, value_at
 from connect.kit.rates import RateLimit
-from connect.kit.rest import Request, RestClient, json_of
+from connect.kit.rest import Request, RestClient
 from connect.kit.retries import RetryBudget, backoff
 from connect.kit.watch import Chore, Watch, shared_out
 

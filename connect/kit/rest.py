@@ -22,13 +22,12 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urljoin
-
-import orjson
 
 from connect import RetriableError, __version__
 from connect.http import Answer, Connections, NoAnswerError, machine_proxy, words
+from connect.kit.answers import unpacked
 from connect.kit.failures import PASSING, RestError, origin, phrase, shown
 from connect.kit.logins import Login
 from connect.kit.rates import RateLimit
@@ -185,7 +184,7 @@ class RestClient:
                 most_bytes=self._most_bytes,
             )
             status = answer.status
-            return answer
+            return unpacked(answer, self._most_bytes)
         except NoAnswerError as error:
             raise self._unreached(error) from error
         finally:
@@ -256,15 +255,3 @@ class RestClient:
                 return False
             time.sleep(min(_LOOK_S, max(0.001, min(moment, until) - now)))
         return True
-
-
-def json_of(answer: Answer) -> Any:
-    """The JSON of a response. An empty one is None.
-
-    Raises:
-        RestError: it is not JSON.
-    """
-    try:
-        return orjson.loads(answer.content) if answer.content.strip() else None
-    except orjson.JSONDecodeError as error:
-        raise RestError(f"The answer is not JSON: {error}.", status=answer.status) from None

@@ -14,6 +14,7 @@ After the last page only the first two are left. Of a page that is a URL, secret
 from __future__ import annotations
 
 import datetime as dt
+import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -127,7 +128,11 @@ def _of_text(text: str) -> str:
 
 def digest(record: Any) -> str:
     """Identifies a record."""
-    return blake2b(orjson.dumps(record, option=orjson.OPT_SORT_KEYS), digest_size=6).hexdigest()
+    try:
+        text = orjson.dumps(record, option=orjson.OPT_SORT_KEYS)
+    except TypeError:  # half of a surrogate pair
+        text = json.dumps(record, sort_keys=True).encode()
+    return blake2b(text, digest_size=6).hexdigest()
 
 
 def compared(one: Any, other: Any) -> int:

@@ -14,6 +14,7 @@ import orjson
 from connect import ConnectError, SourceBatch, Values
 from connect.data import Deferred
 from connect.kit import Answer, Request, RestClient, RestError, json_of, value_at
+from connect.kit.answers import parsed, utf8_of
 from connect.kit.pages import with_parameters
 from connectors.http.source.keys import JSON, LINES, PLACE, SourceOptions
 from connectors.http.source.positions import Position, digest
@@ -21,6 +22,8 @@ from connectors.http.source.positions import Position, digest
 log = logging.getLogger(__name__)
 
 _LINES: Final = ("ndjson", "jsonl", "json-lines", "json-seq", "jsonlines")
+#: Around a line; the last one begins each text of application/json-seq (RFC 7464).
+_BLANKS: Final = b" \t\x1e"
 #: What is told of a page that is no longer there: a server need not keep cursors forever.
 _GONE: Final = frozenset({400, 404, 410, 422})
 #: A number above is milliseconds since 1970.
@@ -120,8 +123,9 @@ class Reading:
         how = self._options.format
         if how == LINES or (how != JSON and any(each in kind.lower() for each in _LINES)):
             try:
-                return None, [orjson.loads(line) for line in answer.content.splitlines() if line.strip()]
-            except orjson.JSONDecodeError as error:
+                lines = (line.strip(_BLANKS) for line in utf8_of(answer).splitlines())
+                return None, [parsed(line) for line in lines if line]
+            except ValueError as error:
                 raise ConnectError(f"{self._client.where} answers with a line that is not JSON: {error}.") from None
         try:
             document = json_of(answer)

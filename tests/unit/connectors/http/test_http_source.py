@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -31,6 +33,7 @@ PAGES: dict[str, dict[str, str]] = {
     "lines": {},
 }
 NEW = {"http.offset.field": "at", "http.offset.parameter": "since"}
+NEW_FIELD = {"http.offset.field": "at"}
 
 
 @pytest.fixture
@@ -199,6 +202,33 @@ def test_urls_are_shared_out_among_the_tasks(api: RestApi) -> None:
         assert len(source.tasks) == 2
         source.poll_until(75)
         assert {record.source_partition["url"][-1] for record in source.records} == {"1", "2", "3"}
+
+
+def test_a_sequence_of_json_texts_is_read_as_lines_are(api: RestApi) -> None:
+    """Each begins with a record separator: RFC 7464."""
+    texts = b'\x1e{"id": 1}\n\x1e{"id": 2}\n'
+    api.script = [Answer(200, {"Content-Type": "application/json-seq"}, texts)]
+    with run(api, "all") as source:
+        source.poll_until(2)
+        assert values(source)[:2] == [{"id": 1}, {"id": 2}]
+
+
+@pytest.mark.parametrize("kind", ["application/json", "application/x-ndjson"])
+def test_a_text_that_was_cut_within_an_emoji_is_read(api: RestApi, kind: str) -> None:
+    cut = rb'{"at": 1, "text": "cut \ud83d"}'
+    body = b"[%b]" % cut if kind == "application/json" else cut + b"\n"
+    api.script = [Answer(200, {"Content-Type": kind}, body)]
+    converters = {"value_converter": "JsonConverter", "value_converter_schemas_enable": "false"}
+    with run(api, "all", **NEW_FIELD, **converters, key_converter="StringConverter") as source:
+        source.poll_until(1)
+        assert source.messages[0].value == b'{"at":1,"text":"cut \\uD83D"}'
+
+
+def test_a_packed_answer_is_read(api: RestApi) -> None:
+    api.script = [Answer(200, {"Content-Encoding": "gzip"}, gzip.compress(json.dumps(api.items).encode()))]
+    with run(api, "all") as source:
+        source.poll_until(25)
+        assert values(source)[:25] == api.items
 
 
 def test_one_record_and_none(api: RestApi) -> None:
