@@ -23,13 +23,14 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
 from dataclasses import dataclass, field
 from typing import Final
-from urllib.parse import urljoin
+from urllib.parse import unquote_plus, urljoin
 
 from connect import RetriableError, __version__
 from connect.http import Answer, Connections, NoAnswerError, machine_proxy, words
 from connect.kit.answers import unpacked
 from connect.kit.failures import PASSING, RestError, origin, phrase, shown
 from connect.kit.logins import Login
+from connect.kit.queries import secrets_of
 from connect.kit.rates import RateLimit
 from connect.kit.retries import RetryBudget
 
@@ -152,7 +153,9 @@ class RestClient:
         pause = self.limits.seen(answer.status, headers)
         if 200 <= answer.status < 300 or answer.status == 304:
             return answer
-        raise self._failure(request, answer, pause, [*carried.values(), *self._headers.values()])
+        in_query = secrets_of(request.url).values()  # which a server may tell in its answer
+        secrets = [*carried.values(), *self._headers.values(), *in_query, *map(unquote_plus, in_query)]
+        raise self._failure(request, answer, pause, secrets)
 
     def close(self) -> None:
         """Close the connections. Waiting calls get RestError."""

@@ -217,6 +217,15 @@ def test_a_refused_login_fails_and_no_message_shows_it(
     assert len(api.requests) == 1
 
 
+def test_a_secret_of_the_query_is_not_shown_where_the_server_tells_it(
+    api: RestApi, client: Callable[..., RestClient]
+) -> None:
+    api.script = [Said(400, {}, b'{"error": "api_key 51x+s3cret is not known, nor 51x%2Bs3cret"}')]
+    with pytest.raises(RestError, match="is not known") as raised:
+        client().send(Request(f"{api.url}/all?api_key=51x%2Bs3cret"))
+    assert "s3cret" not in str(raised.value)
+
+
 def test_a_login_from_a_class_is_asked_again_after_401(api: RestApi, client: Callable[..., RestClient]) -> None:
     api.authorization = "new"
     given = iter(["old", "new", "new"])
