@@ -192,10 +192,11 @@ class ExtractNewRecordState(Transformation):
         headers = list(batch.headers)
         for rows, values in batch.values.groups():
             schema = values.schemas[0]
-            if schema is not None and _is_envelope(schema):
+            columns = values.struct_columns
+            items = values.to_list() if columns is None else None
+            # A null may have the schema of an envelope, which then need not have what is to be added.
+            if schema is not None and _is_envelope(schema) and (items is None or any(items)):
                 added = self._plan_of(schema).headers
-                columns = values.struct_columns
-                items = values.to_list() if columns is None else None
                 if items is not None:
                     found = [[_at(item, path) for item in items] for path, _, _ in added]
                 else:
@@ -232,7 +233,7 @@ class ExtractNewRecordState(Transformation):
         return self._structs(schema, values.to_list())
 
     def _structs(self, schema: Schema, items: list[Any]) -> list[tuple[list[int] | None, Values | None]]:
-        plan = self._plan_of(schema)
+        plan = self._plan_of(schema) if any(items) else None  # as above
         dropped: list[int] = []
         found: dict[int, tuple[Schema | None, list[int], list[Any]]] = {}
         for row, item in enumerate(items):
@@ -245,6 +246,7 @@ class ExtractNewRecordState(Transformation):
                 dropped.append(row)
                 continue
             else:
+                assert plan is not None
                 new = self._value(schema, plan, item, None)
             _, rows, column = found.setdefault(id(new[0]), (new[0], [], []))
             rows.append(row)

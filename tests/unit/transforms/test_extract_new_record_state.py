@@ -71,6 +71,14 @@ def test_records_lists_and_columns_give_the_same(values: list[Any], config: dict
         assert list(map(told, made.apply_batch(batch))) == expected
 
 
+@pytest.mark.parametrize("config", [{"add.fields": "transaction.id"}, {"add.headers": "transaction.id"}])
+def test_a_null_that_has_an_envelope_s_schema_is_a_tombstone_whatever_that_lacks(config: dict[str, str]) -> None:
+    made = with_config(ExtractNewRecordState, {"delete.tombstone.handling.mode": "rewrite-with-tombstone", **config})
+    records = [SinkRecord("t", None, ENVELOPE, offset=offset) for offset in range(2)]
+    for batch in forms(records):
+        assert list(map(told, made.apply_batch(batch))) == list(map(told, map(made.apply, records)))
+
+
 def test_rows_that_need_nothing_are_not_touched() -> None:
     live, deleted = {"id": 1, "n": None}, {"id": 2, "n": 3}
     batch = forms([event(None, live, "c"), event(deleted, live, "u")])[1]
