@@ -21,7 +21,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final, Protocol
-from urllib.parse import parse_qsl, quote, urlencode, urljoin, urlsplit
+from urllib.parse import quote, unquote_plus, urlencode, urljoin, urlsplit
 
 import orjson
 
@@ -208,9 +208,10 @@ def with_parameters(request: Request, parameters: Mapping[str, Any]) -> Request:
         if isinstance(body, dict):
             return replace(request, body=orjson.dumps({**body, **parameters}))
     parts = urlsplit(request.url)
-    kept = [(name, value) for name, value in parse_qsl(parts.query, keep_blank_values=True) if name not in parameters]
-    query = urlencode([*kept, *((name, str(value)) for name, value in parameters.items())], quote_via=quote)
-    return replace(request, url=parts._replace(query=query).geturl())
+    # The others stay as they are written: to decode them may lose what is no UTF-8.
+    kept = [item for item in parts.query.split("&") if item and unquote_plus(item.partition("=")[0]) not in parameters]
+    added = urlencode([(name, str(value)) for name, value in parameters.items()], quote_via=quote)
+    return replace(request, url=parts._replace(query="&".join(filter(None, [*kept, added]))).geturl())
 
 
 def next_link(links: str) -> str | None:

@@ -154,6 +154,15 @@ def test_parameters_replace_those_of_the_same_name() -> None:
     assert request.url == "https://h/p?b=&c=x%20y&a=2%263"
 
 
+def test_other_parameters_stay_as_they_are_written() -> None:
+    written = "flag&name=caf%E9&filter[a]=1,2&p%61ge=7&$top=5&page=8"
+    for page in (1, 2):
+        request = with_parameters(Request(f"https://h/p?{written}"), {"page": page})
+        assert request.url == f"https://h/p?flag&name=caf%E9&filter[a]=1,2&$top=5&page={page}"
+    assert with_parameters(Request("https://h/p?page=1"), {}).url == "https://h/p?page=1"
+    assert with_parameters(Request("https://h/p"), {"page": 1}).url == "https://h/p?page=1"
+
+
 @pytest.mark.parametrize("in_body", [False, True])
 def test_a_token_is_asked_for_once_and_again_after_401(
     api: RestApi, client: Callable[..., RestClient], in_body: bool
