@@ -52,7 +52,7 @@ def as_json(value: Any) -> str:
 
 def _plain(value: Any) -> Any:
     if kind_of(value) is Kind.DECIMAL:
-        return float(value)
+        return orjson.Fragment(as_text(value)) if value.is_finite() else None  # a double would lose digits
     if isinstance(value, bytes | bytearray | memoryview):
         return base64.b64encode(value).decode()
     raise TypeError(f"a value of type {type(value).__name__}")

@@ -156,6 +156,7 @@ RESULTS: list[tuple[str, Any]] = [
     ("cardinality(address.codes)", 2),
     ("array_contains(address.codes, 8)", True),
     ("to_json(address)", '{"city":"Ulm","codes":[7,8]}'),
+    ("to_json(cast('12345678901234567890.10' as decimal(22, 2)))", "12345678901234567890.10"),
     ("key.id + 1", 8),
     ("headers.trace", "abc"),
     ("record.topic || record.offset", "orders5"),
