@@ -162,14 +162,25 @@ class Reading:
         if not new:
             return None, behind
         last = len(new) - 1
+        made: list[Mapping[str, Any]] = []
+
+        def offsets() -> list[Mapping[str, Any]]:
+            if not made:
+                reached = position
+                for place, record in zip(places, new, strict=True):
+                    mark = digest(record)
+                    if field:
+                        reached = reached.with_record(value_at(record, field), mark)
+                    made.append(reached.at(place + 1, mark).offset(self._url))
+                made[last] = end()
+            return made
+
+        def end() -> Mapping[str, Any]:
+            return behind.on(following).offset(self._url)
 
         def offset(row: int) -> Mapping[str, Any]:
-            if row == last:
-                return behind.on(following).offset(self._url)
-            reached = position
-            for record in new[: row + 1] if field else ():
-                reached = reached.with_record(value_at(record, field), digest(record))
-            return reached.at(places[row] + 1, digest(new[row])).offset(self._url)
+            # What is acknowledged is mostly a whole batch, whose end needs no look at the others.
+            return end() if row == last else offsets()[row]
 
         batch = SourceBatch(
             self._options.topic,
@@ -177,7 +188,7 @@ class Reading:
             keys=self._keys(new),
             timestamps=self._timestamps(new),
             source_partitions=self._partition,
-            source_offsets=Deferred(len(new), lambda: list(map(offset, range(len(new)))), offset),
+            source_offsets=Deferred(len(new), offsets, offset),
         )
         return batch, behind
 

@@ -14,7 +14,7 @@ import pytest
 
 from connect import ConfigError, ConnectError, RetriableError
 from connect.testing import SourceRun
-from connectors.http.source import HttpSourceConnector
+from connectors.http.source import HttpSourceConnector, reading
 from connectors.http.source.positions import Position, compared, digest, partitions
 from tests.servers.rest_api import HANG, Answer, RestApi, rest_api
 
@@ -126,6 +126,23 @@ def test_a_restart_after_any_record_loses_none_and_repeats_none(api: RestApi, pa
             for _ in range(3):
                 again.poll()
             assert values(again) == api.items[done:], f"after {done} records"
+
+
+def test_the_offsets_of_a_long_page_are_made_in_one_pass(api: RestApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever handles single records asks for each of them."""
+    looked: list[Any] = []
+
+    def counting(record: Any) -> str:
+        looked.append(record)
+        return digest(record)
+
+    monkeypatch.setattr(reading, "digest", counting)
+    api.items = items(300)
+    single = {"transforms": "once", "transforms.once.type": "Deduplicate", "transforms.once.fields": "id"}
+    with run(api, "all", **NEW, **single) as source:
+        source.poll_until(300)
+        assert [record.source_offset["highest"] for record in source.records[:-1]] == list(range(299))
+    assert len(looked) < 5 * 300
 
 
 def test_a_page_that_has_changed_meanwhile_is_read_again(api: RestApi) -> None:
