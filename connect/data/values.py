@@ -7,6 +7,7 @@ with the same keys key by key.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -294,7 +295,14 @@ class GroupedValues(Values):
         return GroupedValues(len(rows), groups)
 
     def between(self, start: int, stop: int) -> Values:
-        return self.take(range(start, stop))
+        # Single rows are cut out one after another where records fail: each must not look at all the others.
+        groups: list[tuple[Sequence[int], Values]] = []
+        for members, values in self._groups:
+            first = bisect_left(members, start)
+            last = bisect_left(members, stop, lo=first)
+            if first < last:
+                groups.append(([row - start for row in members[first:last]], values.between(first, last)))
+        return GroupedValues(stop - start, groups)
 
     def to_list(self) -> list[Any]:
         if self._list is None:

@@ -8,6 +8,7 @@ from connect.data import (
     Dictionary,
     Headers,
     Plain,
+    Schema,
     SinkBatch,
     SinkRecord,
     SourceBatch,
@@ -19,6 +20,8 @@ from connect.data import (
 from connect.data import schema as schemas
 from connect.data.column import Column, concat
 from connect.data.grouping import concat_values
+from connect.data.struct_columns import StructColumns
+from connect.data.values import GroupedValues
 from connect.delivery.source_offsets import positions
 
 COLUMNS: list[Column[str]] = [
@@ -183,6 +186,29 @@ def test_a_batch_of_records_is_those_records() -> None:
     assert list(batch.headers) == [record.headers for record in records]
     source = [SourceRecord("t", "x", source_partition={"f": 1}, source_offset={"p": 2}), SourceRecord("t", "y")]
     assert SourceBatch.of(source).records() == source
+
+
+class _Rows(list[int]):
+    """Rows that nobody looks through."""
+
+    def __iter__(self) -> Any:
+        raise AssertionError("all rows are looked at")
+
+
+def test_a_part_of_grouped_values_costs_what_it_holds() -> None:
+    """Where many records fail, each is cut out of its batch."""
+    struct = Schema.struct({"a": schemas.INT64})
+    items = [None if row % 3 == 0 else {"a": row} if row % 3 == 1 else "text" for row in range(30)]
+    groups = [
+        ([*range(1, 30, 3)], StructColumns(struct, [[*range(1, 30, 3)]])),
+        ([*range(0, 30, 3)], Values.nulls(10)),
+        ([*range(2, 30, 3)], Text([b"text"] * 10)),
+    ]
+    for start, stop in ((0, 30), (0, 1), (29, 30), (4, 4), (7, 19), (8, 9)):
+        part = GroupedValues(30, [(_Rows(rows), values) for rows, values in groups]).between(start, stop)
+        assert part.to_list() == items[start:stop]
+        assert len(part) == len(part.schemas) == stop - start
+        assert part.between(0, len(part)).to_list() == items[start:stop]
 
 
 def test_a_column_of_another_length_is_refused() -> None:
