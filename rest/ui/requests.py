@@ -6,6 +6,7 @@ from typing import Final
 from urllib.parse import parse_qs, quote
 
 from fastapi import Request, Response
+from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse
 
 from rest.rules import SLASH
@@ -29,6 +30,8 @@ DONE: Final = {
     "reset-offsets": "The offsets are forgotten. Resume the connector to start over.",
     "replay": "The dead letters are written again.",
 }
+#: Of a form. A list has one for each connector; a body has room for millions, and each is an object.
+_MOST_FIELDS: Final = 100_000
 _TITLES: Final = {401: "Log in", 403: "Not allowed", 404: "Not found"}
 
 
@@ -39,8 +42,16 @@ def cluster_of(request: Request) -> Cluster:
 
 
 async def fields_of(request: Request) -> dict[str, list[str]]:
-    """The fields of a form, as a browser sends them by default; of some there are several."""
-    return parse_qs((await request.body()).decode(errors="replace"), keep_blank_values=True)
+    """The fields of a form, as a browser sends them by default; of some there are several.
+
+    Raises:
+        HTTPException: there are more than any page has.
+    """
+    text = (await request.body()).decode(errors="replace")
+    try:
+        return parse_qs(text, keep_blank_values=True, max_num_fields=_MOST_FIELDS)
+    except ValueError:  # nothing else is an error to it
+        raise HTTPException(413) from None
 
 
 async def lines_of(request: Request) -> dict[str, list[str]]:

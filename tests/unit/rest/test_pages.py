@@ -589,6 +589,15 @@ def test_a_refusal_keeps_no_other_from_it_and_is_said(client, herder, monkeypatc
     assert "Undo" not in str(Text(selected(client, "restart", "orders").text))
 
 
+def test_a_form_has_no_more_fields_than_a_page(client, herder):
+    """A body has room for millions of them, and each would be an object of the worker."""
+    selected = "&".join(["do=pause", "name=orders", *(f"other{number}=1" for number in range(50_000))])
+    assert client.post("/ui/connectors", content=selected, headers=FORM).status_code == 200
+    assert ("pause", "orders") in herder.asked
+    assert client.post("/ui/connectors", content="a=&" * 200_000, headers=FORM).status_code == 413
+    assert client.post("/ui/check", content="a=&" * 200_000, headers=FORM).status_code == 413
+
+
 def test_every_live_part_of_a_page_has_an_end_that_the_server_finds() -> None:
     for template in (files("rest.ui") / "templates").iterdir():
         text = template.read_text()
