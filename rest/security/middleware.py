@@ -28,8 +28,8 @@ from rest.security.forwarded import AUDITED, HEADER, SIGNATURE, DisbelievedError
 from rest.security.permissions import Need, need_of
 from rest.security.roles import EVERYTHING, NOTHING, Identity, Rights, Roles
 
-#: No name is that long: what is longer is of somebody who wants to fill a disk.
-_LONGEST_PATH: Final = 1_000
+#: No path, and no method, is that long: what is longer is of somebody who wants to fill a disk.
+_LONGEST: Final = 1_000
 
 
 @dataclass
@@ -209,12 +209,12 @@ class Security:
             user=None if caller.identity is None else str(caller.identity),
             method=None if known is None else known.method,
             address=asked.address,
-            http=scope["method"],
+            http=_short(scope["method"]),
             path=_short(routed_path(scope).replace(SLASH, "%2F")),
             status=asked.status,
             connector=None if caller.connector is None else _short(caller.connector),
             changed=caller.changed if asked.status < 400 else {},
-            reason=caller.reason,
+            reason=None if caller.reason is None else _short(caller.reason),
             forwarded_by=None if asked.forwarded is None else asked.forwarded.worker,
         )
         if known is None and self._authentication is not None:
@@ -224,4 +224,4 @@ class Security:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST_PATH else f"{text[:_LONGEST_PATH]}..."
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."

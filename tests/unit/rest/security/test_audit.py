@@ -1,8 +1,10 @@
 """One line for every change, refused change and failed login, with names and no values."""
 
 import asyncio
+import errno
 import json
 import logging
+import os
 from pathlib import Path
 from typing import Any
 
@@ -201,6 +203,28 @@ def test_a_file_that_cannot_be_written_is_said_at_the_start_and_its_lines_are_lo
     log.close()
 
 
+def test_a_line_behind_one_for_which_the_disk_had_no_room_is_whole(tmp_path: Path, monkeypatch) -> None:
+    room = [10_000]
+
+    def write(file: int, data: bytes) -> int:
+        if not room[0]:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        size = real(file, data[: room[0]])
+        room[0] -= size
+        return size
+
+    real = os.write
+    monkeypatch.setattr(os, "write", write)
+    log = AuditFile(str(tmp_path / "audit.log"))
+    for path, left in (("/first", 10_000), ("/half", 20), ("/none", 0), ("/last", 10_000), ("/more", 10_000)):
+        room[0] = left
+        log.write(AuditLine("now", "id", None, None, "10.0.0.7", "PUT", path, 202))
+    log.close()
+    first, half, *others = (tmp_path / "audit.log").read_text().splitlines()
+    assert (json.loads(first)["path"], len(half)) == ("/first", 20)
+    assert [json.loads(line)["path"] for line in others] == ["/last", "/more"]
+
+
 def test_a_name_cannot_begin_a_line_of_its_own(guarded: Guarded) -> None:
     client = guarded.serve()
     client.request("DELETE", "/connectors/a%0A%7B%22user%22:1%7D", headers=basic("edna"))
@@ -256,3 +280,14 @@ def test_a_path_of_kilobytes_is_cut(guarded: Guarded) -> None:
     assert guarded.log.stat().st_size < 3_000
     (found,) = guarded.lines()
     assert found["path"].endswith("x...")
+
+
+def test_so_are_a_method_and_a_reason(guarded: Guarded) -> None:
+    """Anybody may send any method. A right that is lacking names the connector."""
+    client = guarded.serve()
+    client.request("X" * 60_000, "/connectors")
+    client.request("DELETE", f"/connectors/{'x' * 60_000}", headers=basic("vera"))
+    assert guarded.log.stat().st_size < 9_000
+    strange, refused = guarded.lines()
+    assert strange["http"].endswith("X...")
+    assert refused["reason"].startswith('lacks the role editor for connector "xxx')
