@@ -93,6 +93,7 @@ class AuditFile:
         self._path = Path(path)
         self._lock = threading.Lock()
         self._file = -1
+        self._torn = False  # it ends with half a line: there was no room for more
         try:
             self._open()
         except OSError as error:
@@ -104,11 +105,15 @@ class AuditFile:
             with self._lock:
                 if self._moved():
                     self._open()
-                written = os.write(self._file, data)
-                if written < len(data):
-                    os.write(self._file, data[written:])
+                self._append(b"\n" + data if self._torn else data)
         except OSError as error:
             log.error("%s cannot be written (%s): %s", self._path, error.strerror, data.decode().rstrip())
+
+    def _append(self, data: bytes) -> None:
+        while data:
+            written = os.write(self._file, data)
+            self._torn = not data[:written].endswith(b"\n")
+            data = data[written:]
 
     def _moved(self) -> bool:
         try:
@@ -121,7 +126,7 @@ class AuditFile:
         fresh = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o640)
         if self._file >= 0:
             os.close(self._file)
-        self._file = fresh
+        self._file, self._torn = fresh, False
 
     def close(self) -> None:
         """Close the file."""
