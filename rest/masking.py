@@ -37,6 +37,8 @@ class _Shown(NamedTuple):
 
 
 _REMEMBERED = 10_000
+#: Of a plug-in and its version, in characters. Longer ones are none, but a configuration may have them.
+_LONGEST_NAME = 1_000
 #: How long until a plug-in that did not answer is asked again.
 _AGAIN_S = 10.0
 
@@ -131,6 +133,8 @@ class Masks:
 
     async def _of(self, name: str, version: str | None) -> Declared:
         """Cached: asked once for each plug-in that answers."""
+        if len(name) + len(version or "") > _LONGEST_NAME:
+            return await self._ask(name, version)
         asked = self._declared.get((name, version))
         if asked is None:
             if len(self._declared) >= _REMEMBERED:

@@ -31,6 +31,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from connect.settings.limits import LONGEST_NAME
 from rest.security.files import LineError
 
 Kind = Literal["user", "token", "certificate"]
@@ -106,7 +107,8 @@ class Rights:
             highest = max((grant.role for grant in self._grants if grant.fits(connector)), default=0)
             if len(self._known) >= _REMEMBERED:
                 self._known.clear()
-            self._known[connector] = highest
+            if len(connector) <= LONGEST_NAME:  # no connector has a longer one, but any path may
+                self._known[connector] = highest
         return highest >= role
 
     def reads_secrets(self, connector: str) -> bool:

@@ -69,6 +69,14 @@ def test_a_plug_in_is_asked_once_for_what_it_declares(client, herder) -> None:
 
 
 @pytest.mark.promise("P8")
+def test_a_name_that_no_plug_in_has_is_not_remembered(client, herder) -> None:
+    """It may be half a megabyte, and another one in each request."""
+    for _ in range(2):
+        client.patch("/connectors/orders/config", json={"transforms": "t", "transforms.t.type": "x" * 100_000})
+    asked = [what for what in herder.asked if what == ("settings", "x" * 100_000)]
+    assert len(asked) > 1
+
+
 def test_a_plug_in_that_did_not_answer_is_asked_again(client, herder, monkeypatch: pytest.MonkeyPatch) -> None:
     # It shares a process with a connector that hung, for example, and was killed with it.
     monkeypatch.setattr("rest.masking._AGAIN_S", 0.02)

@@ -1,9 +1,12 @@
 """/rights, and the buttons of pages: what the caller may not do is shown as such."""
 
 import re
+import tracemalloc
 from typing import Any
 
 import pytest
+
+from rest.security.roles import Grant, Rights, Role
 
 from .conftest import basic
 
@@ -68,3 +71,15 @@ def test_an_admin_and_a_worker_without_logins_are_not_told_about_roles(client: A
 def test_the_list_offers_actions_to_whoever_may_do_them_somewhere(client: Any) -> None:
     assert not buttons(client.get("/ui/connectors", headers=basic("vera")).text)["Pause"]
     assert buttons(client.get("/ui/connectors", headers=basic("otto")).text)["Pause"]
+
+
+def test_names_that_no_connector_has_are_not_kept() -> None:
+    """A path may be as long as a head of a request, and anybody who has logged in may ask for as many as they like."""
+    rights = Rights([Grant(Role.VIEWER, frozenset({"*"}), ("a*",))])
+    tracemalloc.start()
+    try:
+        assert all(rights.may(Role.VIEWER, f"a{number}{'x' * 60_000}") for number in range(200))
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < 1_000_000
