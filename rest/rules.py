@@ -2,7 +2,7 @@
 
 An unknown path is 404, a wrong method 405, a body that is not JSON 415, a client that accepts no JSON 406; OPTIONS
 lists the methods, HEAD answers as GET does, a slash at the end changes nothing. A slash inside a connector's name,
-written %2F, stays part of it; Kafka Connect refuses that.
+written %2F, stays part of it; Kafka Connect refuses that. What is no JSON (/metrics) is for whatever a client accepts.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ class _Path:
     pattern: re.Pattern[str]
     methods: frozenset[str]
     taking_body: frozenset[str]
+    in_json: bool
 
 
 class ConnectRules:
@@ -91,7 +92,7 @@ def _refusal(path: _Path, scope: MutableMapping[str, Any]) -> Response | None:
             return plain_error(415)
     elif method in path.taking_body and (headers.get(b"content-length", "0") != "0" or b"transfer-encoding" in headers):
         return plain_error(415)
-    accept = headers.get(b"accept", "").strip()
+    accept = headers.get(b"accept", "").strip() if path.in_json else ""
     if accept and not any(_media(one) in {"application/json", "application/*", "*/*"} for one in accept.split(",")):
         return plain_error(406)
     return None
@@ -103,12 +104,18 @@ def _media(text: str) -> str:
 
 def _paths(routes: Iterable[APIRoute]) -> list[_Path]:
     found: dict[str, tuple[re.Pattern[str], set[str], set[str]]] = {}
+    others: set[str] = set()
     for route in routes:
         _, methods, taking_body = found.setdefault(route.path, (route.path_regex, {"OPTIONS"}, set()))
         own = route.methods or set()
+        if "text/plain" in (route.responses.get(200) or {}).get("content", {}):
+            others.add(route.path)
         methods |= own
         if "GET" in own:
             methods.add("HEAD")
         if "requestBody" in (route.openapi_extra or {}):
             taking_body |= own
-    return [_Path(pattern, frozenset(methods), frozenset(taking)) for pattern, methods, taking in found.values()]
+    return [
+        _Path(pattern, frozenset(methods), frozenset(taking), place not in others)
+        for place, (pattern, methods, taking) in found.items()
+    ]

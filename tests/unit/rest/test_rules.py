@@ -45,6 +45,15 @@ def test_pages_are_for_browsers(client) -> None:
     assert not [one for one in ("http:", "https:") if one in page.text]  # nothing from another host
 
 
+@pytest.mark.parametrize("accept", ["text/plain", "application/openmetrics-text; version=1.0.0", "application/json"])
+def test_metrics_are_for_whatever_a_scraper_accepts(client, accept: str) -> None:
+    """Not every one adds */* to what it would like best."""
+    answer = client.get("/metrics", headers={"Accept": accept})
+    assert (answer.status_code, answer.headers["content-type"][:10]) == (200, "text/plain")
+    assert client.get("/connectors", headers={"Accept": "text/plain"}).status_code == 406
+    assert client.put("/metrics").status_code == 405
+
+
 def test_every_operation_is_described(client) -> None:
     found = client.get("/openapi.json").json()
     operations = [(method, path) for path, methods in found["paths"].items() for method in methods]
