@@ -53,7 +53,8 @@ _OF_THIS_REQUEST: Final = {"router", "endpoint", "path_params", "route", "fastap
 async def live(request: Request) -> Response:
     """The changes of a page, until its reader or the server goes."""
     path, _, query = request.query_params.get("page", "").partition("?")
-    if not path.startswith("/ui") or path.startswith(_NOT_PAGES):
+    plain = unquote(path)  # as the router will see it
+    if not plain.startswith("/ui") or plain.startswith(_NOT_PAGES):
         return page("error.html", status=400, title="Not shown", message="There is no such page.")
     headers = {**HEADERS, "X-Accel-Buffering": "no"}
     return StreamingResponse(_events(request, path, query), headers=headers, media_type="text/event-stream")

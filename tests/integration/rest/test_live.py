@@ -96,7 +96,7 @@ def test_a_worker_ends_although_pages_are_open(worker: Worker) -> None:
 
 
 def test_what_is_no_page_is_refused(worker: Worker) -> None:
-    for page in ("/connectors", "/ui/live?page=/ui", "/ui/static/page.js", ""):
+    for page in ("/connectors", "/ui/live?page=/ui", "/ui/liv%65?page=/ui", "/ui/static/page.js", ""):
         status, _ = worker.ask("GET", f"/ui/live?page={quote(page, safe='')}")
         assert status == 400, page
 
