@@ -13,7 +13,7 @@ import logging
 import threading
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 from fastapi import Request, Response
 
@@ -32,7 +32,7 @@ _TIMEOUT_S = 90.0
 _AT_ONCE = 64
 _PASSED_ON = ("content-type", "accept", "authorization", "traceparent", "tracestate")
 #: What is kept of the other worker's answer; this worker adds its own to it.
-_KEPT = {"content-type", "location", "www-authenticate", "retry-after", AUDITED}
+_KEPT = {"content-type", "www-authenticate", "retry-after", AUDITED}
 
 T = TypeVar("T")
 
@@ -153,9 +153,16 @@ class Forwarding:
             self._waiting -= 1
         answer = Response(await readable(content), status)
         for name, value in answered:
-            if name.lower() in _KEPT:
+            if name.lower() == "location":
+                answer.headers[name] = _of_this_worker(request, value)
+            elif name.lower() in _KEPT:
                 answer.raw_headers.append((name.encode("latin-1"), value.encode("latin-1")))
         raise AnsweredElsewhereError(answer)
+
+
+def _of_this_worker(request: Request, location: str) -> str:
+    """The same at the address that the client uses: the other worker's may be one that it does not reach."""
+    return f"{request.base_url}{urlsplit(location).path.lstrip('/')}"
 
 
 def _next_hop(request: Request, base: str, put_to: str | None = None) -> str:

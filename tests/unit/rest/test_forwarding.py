@@ -22,6 +22,7 @@ class Other(HTTPServer):
     """Another worker: keeps what it is asked, and answers 201."""
 
     answer = b"{}"
+    location = ""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -37,6 +38,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.asked.append((self.command, self.path, json.loads(body or b"null")))
         self.send_response(201)
         self.send_header("Content-Length", str(len(self.server.answer)))
+        if self.server.location:
+            self.send_header("Location", self.server.location)
         self.end_headers()
         self.wfile.write(self.server.answer)
 
@@ -92,6 +95,13 @@ def test_what_a_leader_of_java_answers_shows_no_secret(client: Client, other: Ot
         assert answer.json() == {**told, "config": {"a.password": "[hidden]", "name": "x"}}
     other.answer = b"no JSON"
     assert client.put("/connectors/x/config", json={"b": "1"}).text == "no JSON"
+
+
+def test_a_location_is_one_that_the_client_reaches(client: Client, other: Other) -> None:
+    """As in Kafka Connect: the leader's own address may be one of the workers' network alone."""
+    other.location = "http://leader.internal:8083/connectors/a%2Fb"
+    made = client.post("/connectors", json={"name": "a/b", "config": {"b": "1"}})
+    assert (made.status_code, made.headers["location"]) == (201, "http://worker:8083/connectors/a%2Fb")
 
 
 def test_the_leader_of_a_restored_version_need_not_know_histories(client: Client, herder, other: Other) -> None:
