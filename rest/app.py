@@ -99,7 +99,8 @@ def create_app(
     masks = Masks(herder, enabled=options.masks_secrets, access=access)
     recent = None if guard is None else guard.audit
     client = PeerClient() if requests_of_workers is None else requests_of_workers.peers
-    forwarding, prometheus = Forwarding(herder, access, client), Prometheus.of(config)
+    scheme = "http" if requests_of_workers is None else advertised(raw).scheme
+    forwarding, prometheus = Forwarding(herder, access, client, scheme), Prometheus.of(config)
     api = Api(herder, known, masks, forwarding, access, requests_of_workers, timeout, prometheus, recent)
     app = _new_app(api)
     metrics_page = MetricsOptions.parse(config).prometheus

@@ -69,12 +69,14 @@ class Forwarding:
         herder: knows where requests belong.
         access: signs on behalf of the caller.
         client: sends requests to other workers.
+        scheme: of the address by which others reach this worker, and so of theirs: a pool speaks one.
     """
 
-    def __init__(self, herder: Herder, access: Access, client: PeerClient) -> None:
+    def __init__(self, herder: Herder, access: Access, client: PeerClient, scheme: str = "http") -> None:
         self._herder = herder
         self._access = access
         self._client = client
+        self._scheme = scheme
         self._waiting = 0
 
     async def to_leader(
@@ -108,7 +110,7 @@ class Forwarding:
             PeerError: it does not answer in this time, or refuses.
             NoSessionKeyError: it cannot be asked on a user's behalf.
         """
-        url = f"{request.url.scheme}://{worker}{path}"  # a pool speaks one
+        url = f"{self._scheme}://{worker}{path}"
         headers = self._headers(request, request.method, url, b"")
         return await asyncio.to_thread(self._client.send, "GET", url, None, headers, seconds)
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from connect.herder.model import ConnectorState
+from connect.peers import PeerClient
 from connect.ports import free_port
 from connect.storage import ConnectorStatus, State, TaskStatus
 
@@ -93,6 +94,29 @@ def test_others_are_asked_for_their_own_alone_and_named_when_they_do_not_tell(cl
     assert [(task["id"], task["worker_id"]) for task in found["metrics"]["tasks"]] == [(0, "here:1"), (1, "there:2")]
     assert {one["worker_id"] for one in found["metrics"]["unreachable"]} == {java.id, gone}
     assert ours.asked == ["/connectors?expand=metrics&forward=false"]
+
+
+def test_others_are_asked_in_the_way_in_which_a_pool_speaks(serve, with_tasks_on) -> None:
+    """Not in that of the client: TLS may end at a proxy."""
+
+    class Workers:
+        peers = PeerClient()
+
+        def session_key(self) -> None:
+            return None
+
+        def key_settled(self) -> bool:
+            return True
+
+    client = serve({"rest.forwarded.allow.ips": "127.0.0.1"}, requests_of_workers=Workers())
+    other = Peer({"orders": {"metrics": {"worker_id": None, "metrics": {}, "tasks": [], "unreachable": []}}})
+    try:
+        with_tasks_on("here:1", other.id)
+        found = client.get("/connectors?expand=metrics", headers={"X-Forwarded-Proto": "https"}).json()["orders"]
+    finally:
+        other.end()
+    assert found["metrics"]["unreachable"] == []
+    assert other.asked == ["/connectors?expand=metrics&forward=false"]
 
 
 def test_who_is_asked_by_another_asks_nobody(client, with_tasks_on) -> None:
