@@ -30,6 +30,8 @@ log = logging.getLogger("connect.rest")
 _TIMEOUT_S = 90.0
 #: Requests that wait for other workers at one time. One that hangs must not use this worker up.
 _AT_ONCE = 64
+#: The same of questions, of which a page has one for each worker.
+_QUESTIONS_AT_ONCE = 256
 _PASSED_ON = ("content-type", "accept", "authorization", "traceparent", "tracestate")
 #: What is kept of the other worker's answer; this worker adds its own to it.
 _KEPT = {"content-type", "www-authenticate", "retry-after", AUDITED}
@@ -78,6 +80,7 @@ class Forwarding:
         self._client = client
         self._scheme = scheme
         self._waiting = 0
+        self._questions = threading.Semaphore(_QUESTIONS_AT_ONCE)
 
     async def to_leader(
         self,
@@ -107,12 +110,21 @@ class Forwarding:
             path: with the query.
 
         Raises:
-            PeerError: it does not answer in this time, or refuses.
+            PeerError: it does not answer in this time, or refuses; or too many questions wait for answers.
             NoSessionKeyError: it cannot be asked on a user's behalf.
         """
         url = f"{self._scheme}://{worker}{path}"
         headers = self._headers(request, request.method, url, b"")
-        return await asyncio.to_thread(self._client.send, "GET", url, None, headers, seconds)
+        if not self._questions.acquire(blocking=False):
+            raise PeerError(f"Worker {worker} was not asked: too many questions wait for other workers.")
+
+        def send() -> bytes:
+            try:
+                return self._client.send("GET", url, None, headers, seconds)
+            finally:  # also where whoever asked has gone
+                self._questions.release()
+
+        return await in_thread(send)
 
     def _headers(self, request: Request, method: str, url: str, body: bytes) -> dict[str, str]:
         """Headers that name the caller, with proof for the other worker. Raises NoSessionKeyError."""

@@ -1,10 +1,12 @@
 """What the REST interface says of what is measured, and how it asks others."""
 
+import asyncio
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
+import httpx2 as httpx
 import pytest
 
 from connect.herder.model import ConnectorState
@@ -117,6 +119,41 @@ def test_others_are_asked_in_the_way_in_which_a_pool_speaks(serve, with_tasks_on
         other.end()
     assert found["metrics"]["unreachable"] == []
     assert other.asked == ["/connectors?expand=metrics&forward=false"]
+
+
+def test_others_that_hang_keep_nobody_from_metrics(serve, herder, with_tasks_on) -> None:
+    """Each question waits in a thread of its own: the machine of a worker may be gone without a word."""
+
+    async def ask(app: Any) -> tuple[int, int]:
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://worker:8083") as client:
+            looks = [asyncio.create_task(client.get("/connectors/orders/tap?seconds=30")) for _ in range(40)]
+            for _ in range(40):
+                await accepted.get()
+            shown = await asyncio.wait_for(client.get("/metrics"), 20)
+            told = await asyncio.wait_for(client.get("/"), 20)
+            for look in looks:
+                look.cancel()
+            await asyncio.gather(*looks, return_exceptions=True)
+            return shown.status_code, told.status_code
+
+    async def test() -> tuple[int, int]:
+        async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            accepted.put_nowait(None)
+            opened.append(writer)
+
+        hanging = await asyncio.start_server(silent, "127.0.0.1", 0)
+        with_tasks_on(f"127.0.0.1:{hanging.sockets[0].getsockname()[1]}")
+        try:
+            return await ask(serve()._transport.app)
+        finally:
+            for writer in opened:
+                writer.close()
+            hanging.close()
+
+    accepted: asyncio.Queue[None] = asyncio.Queue()
+    opened: list[asyncio.StreamWriter] = []
+    herder.hanging.add("tap")
+    assert asyncio.run(asyncio.wait_for(test(), 60)) == (200, 200)
 
 
 def test_who_is_asked_by_another_asks_nobody(client, with_tasks_on) -> None:
