@@ -14,6 +14,7 @@ from fastapi import Depends, Path, Query, Request, Response
 
 from connect.herder.herder import Herder
 from connect.plugins import Plugins
+from rest.cluster_id import ClusterId
 from rest.errors import ApiError
 from rest.forwarding import Forwarding
 from rest.internal_requests import InternalRequests
@@ -41,6 +42,7 @@ class Api:
         masks: hides secrets.
         forwarding: forwards requests to the worker that can carry them out.
         access: what the caller may do and see.
+        cluster_id: of the Kafka cluster.
         internal: handles requests of other workers; None in standalone mode.
         prometheus: has what the workers measured; None where none is configured.
         timeout: of a request, in seconds.
@@ -52,6 +54,7 @@ class Api:
     masks: Masks
     forwarding: Forwarding
     access: Access
+    cluster_id: ClusterId
     internal: InternalRequests | None = None
     timeout: float = REQUEST_TIMEOUT_S
     prometheus: Prometheus | None = None

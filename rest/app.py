@@ -44,6 +44,7 @@ from rest import (
 from rest.api import REQUEST_TIMEOUT_S, Api
 from rest.body_room import BodyError, body_error
 from rest.bounded_bodies import BoundedBodies, Rooms
+from rest.cluster_id import ClusterId
 from rest.edge import Edge, Hosts, Origins, Proxies
 from rest.forwarding import AnsweredElsewhereError, Forwarding, answered_elsewhere
 from rest.headers import ResponseHeaders, parse_rules
@@ -101,7 +102,8 @@ def create_app(
     client = PeerClient() if requests_of_workers is None else requests_of_workers.peers
     scheme = "http" if requests_of_workers is None else advertised(raw).scheme
     forwarding, prometheus = Forwarding(herder, access, client, scheme), Prometheus.of(config)
-    api = Api(herder, known, masks, forwarding, access, requests_of_workers, timeout, prometheus, recent)
+    cluster_id = ClusterId(herder.kafka_cluster_id)
+    api = Api(herder, known, masks, forwarding, access, cluster_id, requests_of_workers, timeout, prometheus, recent)
     app = _new_app(api)
     metrics_page = MetricsOptions.parse(config).prometheus
     routers = _routers(parts, workers=requests_of_workers is not None, metrics_page=metrics_page)

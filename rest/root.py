@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from typing import Annotated
 
@@ -29,8 +28,7 @@ router = APIRouter(tags=["worker"])
 @router.get("/", **describe(ServerInfo))
 async def server_info(api: ApiDep) -> Response:
     """Which worker this is."""
-    cluster_id = await asyncio.to_thread(api.herder.kafka_cluster_id)
-    return json_answer(ServerInfo(CONNECT_VERSION, f"connect-runtime-{__version__}", cluster_id))
+    return json_answer(ServerInfo(CONNECT_VERSION, f"connect-runtime-{__version__}", await api.cluster_id.get()))
 
 
 @router.get("/rights", **describe(CallerRights))

@@ -156,6 +156,28 @@ def test_others_that_hang_keep_nobody_from_metrics(serve, herder, with_tasks_on)
     assert asyncio.run(asyncio.wait_for(test(), 60)) == (200, 200)
 
 
+def test_brokers_that_are_away_hold_up_no_answer(serve, herder, monkeypatch) -> None:
+    """Probes ask for / again and again; Kafka Connect's own worker answers at once."""
+    back, asked = threading.Event(), []
+
+    def cluster_id() -> str | None:
+        asked.append(1)
+        return "a-cluster" if back.wait(60) else None
+
+    monkeypatch.setattr(herder, "kafka_cluster_id", cluster_id)
+    monkeypatch.setattr("rest.cluster_id._PATIENCE_S", 0.05)
+    client = serve()
+    try:
+        for _ in range(3):
+            answer = client.get("/")
+            assert (answer.status_code, answer.json()["kafka_cluster_id"]) == (200, None)
+    finally:
+        back.set()
+    monkeypatch.setattr("rest.cluster_id._PATIENCE_S", 60)
+    assert client.get("/").json()["kafka_cluster_id"] == "a-cluster"
+    assert len(asked) == 1  # one question at a time
+
+
 def test_who_is_asked_by_another_asks_nobody(client, with_tasks_on) -> None:
     other = Peer({})
     try:
