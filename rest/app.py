@@ -45,7 +45,7 @@ from rest.api import REQUEST_TIMEOUT_S, Api
 from rest.body_room import BodyError, body_error
 from rest.bounded_bodies import BoundedBodies, Rooms
 from rest.cluster_id import ClusterId
-from rest.edge import Edge, Hosts, Origins, Proxies
+from rest.edge import Edge, Hosts, Origins, OtherOrigins, Proxies
 from rest.forwarding import AnsweredElsewhereError, Forwarding, answered_elsewhere
 from rest.headers import ResponseHeaders, parse_rules
 from rest.internal_requests import InternalRequests
@@ -183,11 +183,14 @@ def _routers(parts: frozenset[Part], *, workers: bool, metrics_page: bool) -> li
 
 
 def _at_the_edge(app: ASGIApp, options: RestOptions, security: RestSecurityOptions, raw: Mapping[str, str]) -> ASGIApp:
-    origins = comma_separated(options.allowed_origins)
+    origins = OtherOrigins(options.allowed_origins)
     if origins:
-        methods = comma_separated(options.allowed_methods)
         app = CORSMiddleware(
-            app, allow_origins=origins, allow_methods=methods or ["GET", "POST", "HEAD"], allow_headers=["*"]
+            app,
+            allow_origins=["*"] if origins.any else origins.exact,
+            allow_origin_regex=origins.pattern,
+            allow_methods=comma_separated(options.allowed_methods) or ["GET", "POST", "HEAD"],
+            allow_headers=["*"],
         )
     app = Edge(app, Hosts.of(raw, security.allowed_hosts), Origins(origins), Proxies(security.forwarded_allow_ips))
     rules = parse_rules(options.header_rules)

@@ -13,7 +13,9 @@ from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from connect.errors import ConfigError
 from connect.herder.listeners import parse_listeners
+from connect.settings.java_regex import java_regex
 from connect.settings.raw import comma_separated
 from connect.settings.rest_security_keys import ALLOWED_HOSTS
 from rest.addresses import parse_address, without_port
@@ -93,7 +95,44 @@ def _own(name: str) -> bool:
 
 
 _READS: Final = {"GET", "HEAD", "OPTIONS"}
+_KEY: Final = "access.control.allow.origin"
+#: What no name has, but patterns have.
+_PATTERN: Final = frozenset("*+?()[]{}|^$\\")
 _PORTS: Final = {"http": 80, "https": 443}
+
+
+class OtherOrigins:
+    """The web pages of other servers that `access.control.allow.origin` names: origins, and patterns for them.
+
+    As in Kafka Connect a pattern is a regular expression of Java's, for the whole origin. Its own reads every entry as
+    one; here an entry with no other sign than the dots of a name is that origin and no similar one. `*` is any.
+
+    Args:
+        written: the value of the key.
+
+    Raises:
+        ConfigError: a pattern is none.
+    """
+
+    def __init__(self, written: str) -> None:
+        entries = comma_separated(written)
+        self.any = "*" in entries
+        self.exact = [one for one in entries if one != "*"]  # http://[::1]:3000 is an origin, too
+        try:
+            self._patterns = [java_regex(one) for one in self.exact if _PATTERN.intersection(one)]
+        except ValueError as error:
+            raise ConfigError(_KEY, f"{error} Write origins, such as https://ui.example.com, or patterns.") from None
+
+    def __contains__(self, origin: str) -> bool:
+        return self.any or origin in self.exact or any(one.fullmatch(origin) for one in self._patterns)
+
+    def __bool__(self) -> bool:
+        return self.any or bool(self.exact)
+
+    @property
+    def pattern(self) -> str | None:
+        """One for all patterns together; None without any."""
+        return "(?a:" + "|".join(f"(?:{one.pattern})" for one in self._patterns) + ")" if self._patterns else None
 
 
 class Origins:
@@ -103,23 +142,23 @@ class Origins:
     read the response (CSRF). It names the page's site in Origin. Programs send no Origin.
 
     Args:
-        allowed: origins besides the worker's own, as access.control.allow.origin has them; `*` is any.
+        others: besides the worker's own.
     """
 
-    def __init__(self, allowed: Iterable[str]) -> None:
-        self._allowed = frozenset(allowed)
+    def __init__(self, others: OtherOrigins) -> None:
+        self._others = others
 
     def refusal(self, scope: Scope) -> str | None:
         """The error for a page that may not send this request; None for everybody else."""
-        if scope["method"] in _READS or "*" in self._allowed:
+        if scope["method"] in _READS or self._others.any:
             return None
         host = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"host"), "")
         for name, value in scope["headers"]:
             origin = value.decode("latin-1")
-            if name == b"origin" and origin not in self._allowed and not _same(origin, host):
+            if name == b"origin" and not _same(origin, host) and origin not in self._others:
                 return (
                     f'A web page of "{origin[:200]}" may not change anything here. To allow it, add its origin to'
-                    " access.control.allow.origin of the worker."
+                    f" {_KEY} of the worker."
                 )
         return None
 

@@ -91,14 +91,16 @@ def take_addresses(worker: WorkerFile, problems: Problems) -> Addresses | None:
 
 def _check_headers(options: RestOptions, worker: WorkerFile, problems: Problems) -> None:
     """Without this the REST API would fail of them when all else runs."""
-    if not options.header_rules:
+    if not options.header_rules and not options.allowed_origins:
         return  # nothing to load
+    from rest.edge import OtherOrigins
     from rest.headers import parse_rules
 
-    try:
-        parse_rules(options.header_rules)
-    except ConfigError as error:
-        problems.error(worker.where(error.key), error.message, key=error.key)
+    for parse, written in ((parse_rules, options.header_rules), (OtherOrigins, options.allowed_origins)):
+        try:
+            parse(written)
+        except ConfigError as error:
+            problems.error(worker.where(error.key), error.message, key=error.key)
 
 
 def _check_extensions(options: RestOptions, worker: WorkerFile, problems: Problems) -> None:

@@ -12,7 +12,7 @@ from starlette.types import ASGIApp
 
 from connect.cli._exit import OK
 from connect.cli._rest_client import AnswerError, RestClient, UnreachableError
-from rest.edge import Edge, Hosts, OnLoopback, Origins, Proxies
+from rest.edge import Edge, Hosts, OnLoopback, Origins, OtherOrigins, Proxies
 from rest.ui.cluster import Answer, Cluster
 from rest.ui.router import router
 
@@ -56,4 +56,4 @@ def _app(client: RestClient, listening: socket.socket) -> ASGIApp:
     async def root() -> Response:
         return RedirectResponse("/ui")
 
-    return OnLoopback(Edge(app, Hosts([]), Origins([]), Proxies([])), [listening])
+    return OnLoopback(Edge(app, Hosts([]), Origins(OtherOrigins("")), Proxies([])), [listening])

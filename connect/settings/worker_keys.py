@@ -147,7 +147,8 @@ class RestOptions(Options):
         "access.control.allow.origin",
         default="",
         importance="LOW",
-        doc="Origins of web pages that may use the REST API (CORS). Empty means only its own.",
+        doc="Origins of web pages that may use the REST API (CORS), or patterns for them: https://ui.example.com, "
+        "https://.*\\.example\\.com; * for any. Empty means only its own.",
     )
     allowed_methods = String(
         "access.control.allow.methods",

@@ -71,6 +71,11 @@ def test_a_wrong_rule_for_headers_is_said_before_the_worker_starts(rule: str, wo
     assert [words in error for error in said] == ([True] if words else [])
 
 
+def test_a_wrong_pattern_for_origins_is_said_before_the_worker_starts() -> None:
+    (said,) = said_of_addresses("listeners=http://127.0.0.1:0\naccess.control.allow.origin=https://(ui\n")
+    assert 'key "access.control.allow.origin": "https://(ui" is not a regular expression' in said
+
+
 def said_of_addresses(lines: str) -> list[str]:
     """What is wrong with a worker's file with these lines, when it has taken its addresses."""
     problems = Problems(["w.properties"])

@@ -198,6 +198,27 @@ def test_pages_of_other_origins_may_ask_where_that_is_allowed(serve) -> None:
     assert "access-control-allow-origin" not in other.headers
 
 
+@pytest.mark.parametrize(
+    ("origin", "may"),
+    [
+        ("https://ui.example.com", True),
+        ("https://a.dev.example.com:8443", True),
+        ("https://dev.example.com", False),
+        ("https://a.dev.example.com.evil", False),
+        ("https://uixexample.com", False),
+        ("http://[::1]:3000", True),
+    ],
+)
+def test_origins_may_be_patterns_as_in_kafka_connect(serve, origin: str, may: bool) -> None:
+    allowed = r"https://ui.example.com, https://\w+\.dev\.example\.com(:\d+)?, http://[::1]:3000"
+    client = serve({"access.control.allow.origin": allowed, "access.control.allow.methods": "PUT"})
+    answer = client.get("/connectors", headers={"Origin": origin})
+    assert answer.headers.get("access-control-allow-origin") == (origin if may else None)
+    asked = {"Origin": origin, "Access-Control-Request-Method": "PUT"}
+    assert client.request("OPTIONS", "/connectors/a/pause", headers=asked).status_code == (200 if may else 400)
+    assert client.put("/connectors/a/pause", headers={"Origin": origin}).status_code == (202 if may else 403)
+
+
 def test_answers_carry_the_headers_that_are_asked_for(serve) -> None:
     rules = 'add X-Frame-Options: DENY, "set Cache-Control: no-cache, no-store", addDate Expires: 0'
     headers = serve({"response.http.headers.config": rules}).get("/nope").headers

@@ -10,7 +10,7 @@ from connect.herder.listeners import bind, parse_listeners
 from connect.plugins import Plugins
 from connect.settings.worker_keys import STANDALONE
 from rest.app import create_app
-from rest.edge import LOOPBACK, Edge, Hosts, Origins, Proxies
+from rest.edge import LOOPBACK, Edge, Hosts, Origins, OtherOrigins, Proxies
 from rest.server import RestServer, Site
 from tests.support.attacks import post, raw
 
@@ -152,14 +152,14 @@ def test_on_other_listeners_every_name_is_the_workers() -> None:
 )
 def test_a_page_is_its_own_by_host_and_port(origin: str, host: str, may: bool) -> None:
     scope = {"method": "POST", "headers": [(b"host", host.encode()), (b"origin", origin.encode())]}
-    assert (Origins([]).refusal(scope) is None) is may
-    assert Origins(["*"]).refusal(scope) is None
-    assert Origins([origin]).refusal(scope) is None
+    assert (Origins(OtherOrigins("")).refusal(scope) is None) is may
+    assert Origins(OtherOrigins("*")).refusal(scope) is None
+    assert (Origins(OtherOrigins(origin)).refusal(scope) is None) is bool(origin)
 
 
 def test_every_origin_of_a_request_has_to_be_allowed() -> None:
     both = [(b"host", b"a"), (b"origin", b"http://a"), (b"origin", b"http://evil.example")]
-    assert Origins([]).refusal({"method": "POST", "headers": both}) is not None
+    assert Origins(OtherOrigins("")).refusal({"method": "POST", "headers": both}) is not None
 
 
 Seen = Callable[..., tuple[str, str, str]]
