@@ -82,11 +82,27 @@ def take_addresses(worker: WorkerFile, problems: Problems) -> Addresses | None:
         _refused(error, worker, problems, key, chosen=chosen or bool(taken))
         return None
     guard = open_guard_of(worker, problems)
+    _check_certificates(options, worker, problems)
     _check_headers(options, worker, problems)
     _check_extensions(options, worker, problems)
     for bound in [*taken, *(apart or [])]:
         _warn_if_open(bound, worker, guard)
     return Addresses(taken, apart, guard)
+
+
+def _check_certificates(options: RestOptions, worker: WorkerFile, problems: Problems) -> None:
+    """Of https listeners. A worker without its REST API is one that nobody can reach, also no worker of its pool."""
+    sites = {"listeners.https.": options.listeners, "admin.listeners.https.": options.admin_listeners or []}
+    secure = [prefix for prefix, urls in sites.items() if any(url.strip().lower().startswith("https:") for url in urls)]
+    if not secure:
+        return  # nothing to load
+    from rest.security.certificates import listener_context
+
+    for prefix in secure:
+        try:
+            listener_context(worker.raw, prefix)
+        except ConfigError as error:
+            problems.error(worker.where(error.key), error.message, key=error.key)
 
 
 def _check_headers(options: RestOptions, worker: WorkerFile, problems: Problems) -> None:

@@ -71,6 +71,25 @@ def test_a_wrong_rule_for_headers_is_said_before_the_worker_starts(rule: str, wo
     assert [words in error for error in said] == ([True] if words else [])
 
 
+@pytest.mark.parametrize("which", ["", "admin."])
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ({}, "an https listener needs a certificate with its key"),
+        ({"keystore.type": "PEM", "keystore.location": "absent.pem"}, "no certificate with its key can be read"),
+    ],
+)
+def test_an_https_listener_without_its_certificate_is_said_before_the_worker_starts(
+    which: str, keys: dict[str, str], words: str
+) -> None:
+    """As in Kafka Connect. The worker ran without its REST API, which the others of a pool ask."""
+    lines = [f"listeners=http{'' if which else 's'}://127.0.0.1:0", f"{which}listeners=https://127.0.0.1:0"]
+    lines += [f"{which}listeners.https.ssl.{key}={value}" for key, value in keys.items()]
+    (said,) = said_of_addresses("\n".join(dict.fromkeys(lines)) + "\n")
+    assert words in said
+    assert f'key "{which}listeners.https.ssl.keystore.location"' in said or not keys
+
+
 def test_a_wrong_pattern_for_origins_is_said_before_the_worker_starts() -> None:
     (said,) = said_of_addresses("listeners=http://127.0.0.1:0\naccess.control.allow.origin=https://(ui\n")
     assert 'key "access.control.allow.origin": "https://(ui" is not a regular expression' in said
@@ -81,7 +100,7 @@ def said_of_addresses(lines: str) -> list[str]:
     problems = Problems(["w.properties"])
     addresses = take_addresses(worker_of(loads(FILE + lines, "w.properties"), problems, DISTRIBUTED), problems)
     assert addresses is not None
-    for bound in addresses.main:
+    for bound in [*addresses.main, *(addresses.admin or [])]:
         bound.socket.close()
     return list(problems.errors())
 
