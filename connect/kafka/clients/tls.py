@@ -27,11 +27,7 @@ def client_tls_context(java: Mapping[str, str]) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = bool(java.get("ssl.endpoint.identification.algorithm", "https").strip())
     _versions(context, java)
-    if suites := listed(java.get("ssl.cipher.suites", "")):
-        try:
-            context.set_ciphers(":".join(suites))
-        except ssl.SSLError as error:
-            raise ClientSettingError("ssl.cipher.suites", "write OpenSSL's names (`openssl ciphers -v`)") from error
+    _cipher_suites(context, java)
     _trust(context, java)
     _identity(context, java)
     return context
@@ -50,6 +46,7 @@ def server_tls_context(java: Mapping[str, str]) -> ssl.SSLContext:
         )
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     _versions(context, java)
+    _cipher_suites(context, java)
     _identity(context, java)
     wanted = java.get("ssl.client.auth", "none").strip().lower()
     if wanted not in _CLIENT_AUTH:
@@ -66,6 +63,15 @@ def _versions(context: ssl.SSLContext, java: Mapping[str, str]) -> None:
         raise ClientSettingError("ssl.enabled.protocols", f"{unknown[0]} is not known here; there are TLSv1.2, TLSv1.3")
     context.minimum_version = min(_VERSIONS[name] for name in names)
     context.maximum_version = max(_VERSIONS[name] for name in names)
+
+
+def _cipher_suites(context: ssl.SSLContext, java: Mapping[str, str]) -> None:
+    """Those of TLS 1.2: Python leaves the suites of TLS 1.3 to OpenSSL."""
+    if suites := listed(java.get("ssl.cipher.suites", "")):
+        try:
+            context.set_ciphers(":".join(suites))
+        except ssl.SSLError as error:
+            raise ClientSettingError("ssl.cipher.suites", "write OpenSSL's names (`openssl ciphers -v`)") from error
 
 
 def _trust(context: ssl.SSLContext, java: Mapping[str, str]) -> None:

@@ -13,8 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from connect.errors import ConfigError
 from connect.herder.listeners import bind, parse_listeners
 from rest.connections import Connections
+from rest.security.certificates import listener_context
 from rest.server import RestServer, Site
 from tests.support.rest import ask
 
@@ -124,6 +126,17 @@ def test_nobody_fills_the_log_with_nonsense(port: int, request_: bytes, caplog: 
             client.sendall(request_)
             assert client.recv(1000).startswith(b"HTTP/1.1 ")
     assert len(caplog.records) <= 1
+
+
+def test_a_listener_has_the_cipher_suites_that_its_keys_name(tmp_path: Path, certificate: object) -> None:
+    both = tmp_path / "both.pem"
+    both.write_text((tmp_path / "key").read_text() + (tmp_path / "pem").read_text())
+    prefix, suite = "listeners.https.ssl.", "ECDHE-ECDSA-AES256-GCM-SHA384"
+    keys = {f"{prefix}keystore.type": "PEM", f"{prefix}keystore.location": str(both), f"{prefix}cipher.suites": suite}
+    found = [each["name"] for each in listener_context(keys, "listeners.https.").get_ciphers()]
+    assert [name for name in found if not name.startswith("TLS_")] == [suite]  # those of TLS 1.3 are OpenSSL's own
+    with pytest.raises(ConfigError, match=r"listeners\.https\.ssl\.cipher\.suites.*OpenSSL's names"):
+        listener_context({**keys, f"{prefix}cipher.suites": "TLS_NONE"}, "listeners.https.")
 
 
 class Nothing(asyncio.Protocol):
