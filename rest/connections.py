@@ -2,13 +2,15 @@
 
 Uvicorn waits for the rest of a request without end, and accepts connections until the process has no descriptors left;
 then asyncio retries, and logs a trace, two thousand times in a row. So connections are accepted here. Their number is
-limited; at the limit, the one that has waited longest for its client is closed. A client has limited time to send a
-request, and to receive its response. Data that arrives faster than it is read stays with the client, except a little.
+limited; at the limit, the one that has waited longest for its client is closed, and where none waits, the oldest of
+those that follow events, as pages do: a browser comes back by itself. A client has limited time to send a request, and
+to receive its response. Data that arrives faster than it is read stays with the client, except a little.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
 import logging
 import resource
@@ -33,7 +35,7 @@ HANDSHAKE_S: Final = 10.0
 #: So many connections at a time, and no more than half of the descriptors that a worker has left.
 MOST: Final = 1000
 _FEWEST: Final = 8
-#: How long to wait when there is no descriptor for a connection.
+#: How long to wait when there is no descriptor for a connection, or nobody gives way, before looking again.
 _PAUSE_S: Final = 1.0
 #: What the kernel keeps of a connection that is not read, in bytes (it takes twice that). Unless told it keeps
 #: megabytes, and what it has comes in one piece, as large as that. With this a body comes in at 250 MB/s.
@@ -66,7 +68,7 @@ class Connections:
     def __init__(self, most: int, request: float = REQUEST_S) -> None:
         self._most = most
         self._request = request
-        self._open: set[asyncio.Protocol] = set()
+        self._open: dict[asyncio.Protocol, None] = {}  # the oldest first
         self._waiting: dict[_Closable, asyncio.TimerHandle] = {}  # the longest first
         self._changed = asyncio.Event()
         self._crowd = Row(
@@ -105,8 +107,10 @@ class Connections:
                     self._close_longest()
                     await asyncio.sleep(_PAUSE_S)
                 continue  # else: the client went away before it was taken
+            if len(self._open) >= self._most and self._close_longest():
+                self._crowd.one()
             served = protocol()
-            self._open.add(served)
+            self._open[served] = None
             task = loop.create_task(self._begin(connection, served, tls))
             beginning.add(task)
             task.add_done_callback(beginning.discard)
@@ -130,16 +134,19 @@ class Connections:
             self.works(handshake)
 
     async def _room(self) -> None:
-        """Wait until one more connection is allowed."""
-        while len(self._open) >= self._most:
+        """Wait until one more connection is allowed, or one would give way to it: none does before it is there."""
+        while len(self._open) > self._most or (len(self._open) == self._most and self._longest() is None):
             self._changed.clear()
-            if self._close_longest():
-                self._crowd.one()
-            await self._changed.wait()
+            with contextlib.suppress(TimeoutError):  # a stream does not say when it begins
+                await asyncio.wait_for(self._changed.wait(), _PAUSE_S)
+
+    def _longest(self) -> _Closable | None:
+        """The connection that has waited longest for its client; where none waits, the oldest stream."""
+        return next(iter(self._waiting), None) or next(filter(None, map(_stream, self._open)), None)
 
     def _close_longest(self) -> bool:
-        """Close the connection that has waited longest for its client, if any waits. Returns whether one does."""
-        longest = next(iter(self._waiting), None)
+        """Close that. Returns whether there is one."""
+        longest = self._longest()
         if longest is None:
             return False
         self.works(longest)  # no longer: it is chosen once
@@ -166,7 +173,7 @@ class Connections:
         self._leave(served)
 
     def _leave(self, served: asyncio.Protocol) -> None:
-        self._open.discard(served)
+        self._open.pop(served, None)
         self._changed.set()
 
 
@@ -175,6 +182,15 @@ class _Closable(Protocol):
 
     def abort(self) -> None:
         """End it."""
+
+
+def _stream(served: asyncio.Protocol) -> _Closable | None:
+    """The connection of an answer that goes on as long as its client likes; None for others."""
+    cycle = getattr(served, "cycle", None)
+    if cycle is None or not cycle.response_started or cycle.response_complete:
+        return None
+    transport: asyncio.Transport = served.transport  # type: ignore[attr-defined]  # as uvicorn has it
+    return None if transport.is_closing() else transport
 
 
 class _Handshake:

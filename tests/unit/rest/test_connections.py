@@ -177,3 +177,33 @@ def test_a_handshake_that_is_not_finished_gives_way(certificate: tuple[ssl.SSLCo
         bound.socket.close()
 
     asyncio.run(asyncio.wait_for(test(), 60))
+
+
+def test_answers_without_an_end_keep_nobody_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages follow events for as long as they are open. A browser whose connection is closed comes back by itself."""
+
+    async def app(scope, receive, send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"data: {}\n\n", "more_body": scope["path"] == "/events"})
+        while scope["path"] == "/events" and (await receive())["type"] != "http.disconnect":
+            pass
+
+    monkeypatch.setattr("rest.server.most_connections", lambda: 3)
+    bound = bind(parse_listeners(["http://127.0.0.1:0"]))
+    server = RestServer([Site(frozenset(), bound, "")], {}, lambda _: app)
+    server.start()
+    assert server.wait(30)
+    port = bound[0].listener.port
+    with ExitStack() as pages:
+        pages.callback(server.stop, 10)
+        followed = [pages.enter_context(socket.create_connection(("127.0.0.1", port), 30)) for _ in range(3)]
+        for page in followed:
+            page.sendall(b"GET /events HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert b"200" in page.recv(1000)
+        assert ask(port, "GET", "/other").status == 200
+        oldest, *others = followed
+        while not closed(oldest):
+            pass
+        for page in others:
+            page.settimeout(0.1)
+            assert not [1 for _ in range(2) if closed(page)]
