@@ -306,6 +306,8 @@ class AssignedWork:
         status = self._worker.statuses.connector(name)
         if status is not None and status.worker_id == self._worker.id:
             self._stop_connector(name)
+        if name not in self._pool.state.connectors:  # or it was made again meanwhile
+            self._worker.tasks.forget(name)
 
     def _await_starts(self) -> None:
         """Wait until what was starting when work was given up has started, and can be stopped with the rest."""

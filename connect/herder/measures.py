@@ -93,6 +93,10 @@ class Measures:
         """A task that ran on this worker before is restarted. The reason is failure, configuration or request."""
         self.registry.counter("connect_task_restarts_total", connector=connector, task=str(task), reason=reason).add()
 
+    def forget(self, connector: str) -> None:
+        """A connector was deleted: its tasks have no restarts any more."""
+        self.registry.remove(connector=connector)
+
 
 class CpuShare:
     """Cores of CPU that one process uses, for task placement. Not thread-safe.

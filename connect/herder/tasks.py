@@ -163,6 +163,12 @@ class Tasks:
                 self._running.pop(key, None)
             self._measures.registry.forget(task.process.id)
 
+    def forget(self, connector: str) -> None:
+        """A connector was deleted: nothing is known of its tasks any more."""
+        with self._lock:
+            self._before = {key: value for key, value in self._before.items() if key[0] != connector}
+        self._measures.forget(connector)
+
     def pause(self, connector: str, *, paused: bool) -> None:
         """Pause or resume all tasks of a connector. They report when they have."""
         with self._lock:  # before any is told: one that starts again while another takes its time starts so

@@ -237,6 +237,12 @@ class Registry:
         with self._lock:
             self._merged.pop(source, None)
 
+    def remove(self, **labels: str) -> None:
+        """Drop the own series that have these labels: what they are about is gone for good."""
+        wanted = labels.items()
+        with self._lock:
+            self._own = {key: one for key, one in self._own.items() if not wanted <= dict(key[1]).items()}
+
     def _get(self, name: str, labels: dict[str, str], new: _Instrument) -> _Instrument:
         key = name, _labels(labels)
         with self._lock:

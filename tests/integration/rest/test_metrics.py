@@ -164,6 +164,8 @@ def test_a_task_that_failed_keeps_its_figures_and_its_restarts_are_counted(worke
     again = {"connector": topic, "task": "0", "reason": "failure"}
     worker.until(lambda: ("connect_task_restarts_total", tuple(sorted(again.items()))) in page(worker))
     assert value(page(worker), "connect_task_restarts_total", **again) == 1
+    assert worker.ask("DELETE", f"/connectors/{topic}")[0] == 204
+    worker.until(lambda: not [1 for _, labels in page(worker) if dict(labels).get("connector") == topic])
 
 
 @pytest.mark.parametrize("enabled", ["true", "false"])

@@ -41,6 +41,18 @@ def test_what_task_processes_report_is_kept_after_they_died_until_forgotten(regi
     assert values(registry) == {}
 
 
+def test_what_is_about_something_that_is_gone_is_dropped(registry: Registry) -> None:
+    for connector, reason in (("a", "failure"), ("a", "request"), ("b", "failure")):
+        registry.counter("restarts_total", connector=connector, reason=reason).add()
+    registry.gauge("tasks").set(1)
+    registry.remove(connector="a")
+    assert [(one.name, one.labels) for one in registry.snapshot()] == [
+        ("restarts_total", {"connector": "b", "reason": "failure"}),
+        ("tasks", {}),
+    ]
+    assert registry.counter("restarts_total", connector="a", reason="failure").value == 0
+
+
 def test_equal_series_of_several_processes_are_summed_except_gauges(registry: Registry) -> None:
     for source, amount in (("a", 1), ("b", 2)):
         one = Registry()
