@@ -24,9 +24,10 @@ USER 10001:10001
 WORKDIR /home/connect
 EXPOSE 8083
 # Whether the worker works, not whether it is ready: what restarts unhealthy containers shall not do so for brokers that
-# are away. A worker that listens elsewhere: -e CONNECT_HEALTH_URL=https://...
+# are away. Not through a proxy that the container has for the world outside. A worker that listens elsewhere:
+# -e CONNECT_HEALTH_URL=https://...
 HEALTHCHECK --interval=10s --timeout=6s --start-period=60s --retries=6 \
-  CMD ["python", "-c", "import os, urllib.request; urllib.request.urlopen(os.environ.get('CONNECT_HEALTH_URL', 'http://127.0.0.1:8083/health/live'), timeout=5)"]
+  CMD ["python", "-c", "import os, urllib.request as r; r.build_opener(r.ProxyHandler({})).open(os.environ.get('CONNECT_HEALTH_URL', 'http://127.0.0.1:8083/health/live'), timeout=5)"]
 # Arguments are the command's: `distributed /etc/connect/worker.properties` or `standalone ...`
 ENTRYPOINT ["connect"]
 CMD ["--help"]

@@ -1,13 +1,18 @@
 """The compose file: what it builds, mounts, publishes and runs is there, and its workers and connectors are valid."""
 
 import json
+import os
 import re
 import shlex
+import subprocess
+import sys
+import threading
 import tomllib
 import urllib.parse
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pytest
 import yaml
@@ -19,6 +24,7 @@ from connect.cli._worker_files import WorkerFile, read_connectors, read_worker
 from connect.herder.listeners import parse_listeners
 from connect.plugins import PluginKind, Plugins
 from connect.plugins.loading import load
+from connect.ports import free_port
 from connect.settings.worker_keys import DISTRIBUTED
 
 ROOT = Path(__file__).parents[3]
@@ -103,13 +109,63 @@ def test_a_worker_is_healthy_when_it_is_ready(name: str, worker: WorkerFile) -> 
     (listener,) = parse_listeners(worker.config["listeners"])
     test = WORKERS[name]["healthcheck"]["test"]
     assert test[:3] == ["CMD", "python", "-c"]
-    compile(test[3], "the health check", "exec")
-    match = re.search(r'urlopen\("([^"]+)"', test[3])
+    match = re.search(r'open\("([^"]+)"', test[3])
     assert match is not None
     url = urllib.parse.urlsplit(match[1])
     assert url.port == listener.port
     assert url.path in {getattr(route, "path", "") for route in router.routes}
     assert [inside for service, _, _, inside in published() if service == name] == [listener.port]
+    with Answering() as there:
+        assert there.runs(test[3].replace(match[1], there.url)) == 0
+        there.status = 503
+        assert there.runs(test[3].replace(match[1], there.url)) == 1
+
+
+def test_the_image_is_healthy_while_its_worker_works() -> None:
+    text = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    (written,) = re.findall(r"^HEALTHCHECK .*\\\n +CMD (\[.*\])$", text, re.MULTILINE)
+    program, option, code = json.loads(written)
+    assert (program, option) == ("python", "-c")
+    assert "'http://127.0.0.1:8083/health/live'" in code
+    with Answering() as there:
+        assert there.runs(code, CONNECT_HEALTH_URL=there.url) == 0
+        there.status = 500
+        assert there.runs(code, CONNECT_HEALTH_URL=there.url) == 1
+
+
+class Answering:
+    """A server with one answer for everybody, on a machine whose proxy is not there."""
+
+    def __init__(self) -> None:
+        self.status = 200
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                self.send_response(outer.status)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self._server = HTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}/health"
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    def runs(self, code: str, **environment: str) -> int:
+        """How a health check ends."""
+        proxy = f"http://127.0.0.1:{free_port()}"
+        known = {"http_proxy": proxy, "HTTP_PROXY": proxy, "no_proxy": "", "NO_PROXY": ""}
+        variables = {**os.environ, **known, **environment}
+        return subprocess.run([sys.executable, "-c", code], check=False, env=variables, timeout=60).returncode
 
 
 def test_a_stop_leaves_a_worker_the_time_that_it_takes(worker: WorkerFile) -> None:
