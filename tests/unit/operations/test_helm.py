@@ -22,7 +22,7 @@ from connect.cli._worker_files import WorkerFile, read_worker
 from connect.herder.listeners import advertised, parse_listeners
 from connect.settings.worker_keys import DISTRIBUTED
 from rest.root import router
-from tests.support.chart import CHART, NAMESPACE, ROOT, SETS, objects
+from tests.support.chart import CHART, NAMESPACE, ROOT, SETS, objects, rendered
 from tests.support.exposed import read
 
 FILE = "/etc/connect/worker.properties"
@@ -99,9 +99,15 @@ def test_probes_ask_what_a_worker_answers(made: Made, worker: WorkerFile) -> Non
     known = {getattr(route, "path", "") for route in router.routes}
     asked = {kind: made.container[f"{kind}Probe"]["httpGet"] for kind in ("startup", "liveness", "readiness")}
     assert all(each["port"] == port["name"] and each["path"] in known for each in asked.values())
+    assert {each["scheme"] for each in asked.values()} == {listener.scheme.upper()}
     # A worker whose brokers are away is not restarted for it.
     assert asked["startup"]["path"] == asked["liveness"]["path"] == "/health/live"
     assert asked["readiness"]["path"] == "/health/ready"
+
+
+def test_a_number_is_written_as_workers_read_it() -> None:
+    """Helm takes numbers for floating point: a million would be 1e+06, which is no whole number to a worker."""
+    assert "\nproducer.buffer.memory=67108864\n" in Made("everything").worker_file
 
 
 def test_a_worker_comes_back_under_the_name_that_others_know(made: Made, worker: WorkerFile) -> None:
@@ -202,6 +208,8 @@ def test_scaling_asks_for_what_a_worker_exposes() -> None:
     job = {each["replacement"] for each in endpoint["relabelings"] if each["targetLabel"] == "job"}
     assert {("job", "=", name) for name in job} <= set(selector.matchers)
     assert endpoint["path"] == "/metrics"
+    assert f"\n    listeners={endpoint['scheme']}://" in rendered("everything").read_text(encoding="utf-8")
+    assert "ca" in endpoint["tlsConfig"]
     assert endpoint["port"] == made.container["ports"][0]["name"]
     # Without an answer of Prometheus nothing is taken away.
     assert trigger["metadata"]["ignoreNullValues"] == "false"

@@ -20,3 +20,18 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- define "connect.variables" -}}
 {{- prepend .Values.secrets.keys "CONNECT_HOST" | join "|" -}}
 {{- end -}}
+
+{{/* A value in the workers' file. Helm has numbers as floating point, and would write a million as 1e+06. */}}
+{{- define "connect.text" -}}
+{{- if and (kindIs "float64" .) (eq . (floor .)) -}}
+{{- int64 . -}}
+{{- else -}}
+{{- toString . -}}
+{{- end -}}
+{{- end -}}
+
+{{/* What the listener of service.port speaks, as config.listeners says. */}}
+{{- define "connect.scheme" -}}
+{{- $secure := printf `(?i)(^|,)\s*https://[^,]*:%v/?\s*(,|$)` .Values.service.port -}}
+{{- ternary "https" "http" (regexMatch $secure (toString (index .Values.config "listeners"))) -}}
+{{- end -}}
