@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -86,7 +87,7 @@ def unique(name: str, value: list[str]) -> None:
     """A list in which nothing is empty or written twice."""
     if "" in value:
         raise ValueError("has an empty entry. Remove the comma too many.")
-    if twice := next((item for item in value if value.count(item) > 1), None):
+    if twice := next((item for item, count in Counter(value).items() if count > 1), None):
         raise ValueError(f'names "{twice}" twice. Write it once.')
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from connect.settings.limits import LONGEST_KEY, LONGEST_NAME, LONGEST_VALUE, MOST_BYTES, excess, within_limits
-from connect.settings.validators import connector_name
+from connect.settings.validators import connector_name, unique
 
 
 def test_what_is_at_its_limit_is_taken() -> None:
@@ -54,3 +54,11 @@ def test_null_is_as_long_as_nothing() -> None:
 def test_a_name_that_a_cluster_could_not_hold_is_refused(name: str, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         connector_name("name", name)
+
+
+def test_a_list_takes_no_longer_than_it_is_long() -> None:
+    """As many aliases of transformations as a value has room for; compared with each other they took minutes."""
+    names = [f"{number:x}" for number in range(250_000)]
+    unique("transforms", names)
+    with pytest.raises(ValueError, match='names "3d08f" twice'):
+        unique("transforms", [*names, "3d08f"])
