@@ -27,6 +27,9 @@ from rest.rows import Row
 
 log = logging.getLogger("connect.rest")
 
+#: Gives the TLS context for the next connection: certificates may be renewed.
+Tls = Callable[[], ssl.SSLContext]
+
 #: How long a client may take to send a whole request, body and all, from its connection's beginning or the last answer
 #: on, and how long it may leave an answer untaken.
 REQUEST_S: Final = 30.0
@@ -85,13 +88,12 @@ class Connections:
             "Clients of the REST API send well-formed requests again. Malformed ones:",
         )
 
-    async def take(
-        self, listening: socket.socket, protocol: Callable[[], asyncio.Protocol], tls: ssl.SSLContext | None
-    ) -> None:
+    async def take(self, listening: socket.socket, protocol: Callable[[], asyncio.Protocol], tls: Tls | None) -> None:
         """Accept the connections of a socket, until this is cancelled.
 
         Args:
             protocol: creates the protocol of one connection, of a class from `watched`.
+            tls: see `Tls`; None for http.
         """
         loop = asyncio.get_running_loop()
         listening.setblocking(False)
@@ -111,7 +113,7 @@ class Connections:
                 self._crowd.one()
             served = protocol()
             self._open[served] = None
-            task = loop.create_task(self._begin(connection, served, tls))
+            task = loop.create_task(self._begin(connection, served, None if tls is None else tls()))
             beginning.add(task)
             task.add_done_callback(beginning.discard)
 

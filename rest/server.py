@@ -21,10 +21,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from connect.herder.listeners import Bound
 from rest.app import Part
-from rest.connections import REQUEST_S, Connections, most_connections, watched
+from rest.connections import REQUEST_S, Connections, Tls, most_connections, watched
 from rest.edge import OnLoopback
 from rest.errors import error_answer
-from rest.security.certificates import listener_context, with_certificates
+from rest.security.certificates import renewed_listener_context, with_certificates
 from rest.ui.live import ENDING
 
 log = logging.getLogger("connect.rest")
@@ -130,12 +130,10 @@ class RestServer:
         if plain:
             made.append(self._server(app, plain, None, connections))
         if secure:
-            made.append(self._server(app, secure, listener_context(self._raw, site.tls), connections))
+            made.append(self._server(app, secure, renewed_listener_context(self._raw, site.tls).current, connections))
         return made
 
-    def _server(
-        self, app: ASGIApp, sockets: list[socket.socket], tls: ssl.SSLContext | None, connections: Connections
-    ) -> _Server:
+    def _server(self, app: ASGIApp, sockets: list[socket.socket], tls: Tls | None, connections: Connections) -> _Server:
         config = uvicorn.Config(
             app,
             log_config=None,
@@ -151,12 +149,12 @@ class RestServer:
             timeout_graceful_shutdown=int(GRACEFUL_S),
         )
         config.load()
-        config.ssl = tls
+        config.ssl = None if tls is None else tls()  # by which uvicorn knows what it speaks
         protocol = watched(connections)
         config.http_protocol_class = (
-            protocol if tls is None or tls.verify_mode is ssl.CERT_NONE else with_certificates(protocol)
+            protocol if config.ssl is None or config.ssl.verify_mode is ssl.CERT_NONE else with_certificates(protocol)
         )
-        return _Server(config, sockets, connections)
+        return _Server(config, sockets, tls, connections)
 
     async def _serve(self) -> None:
         serving = [asyncio.create_task(server.serve(sockets=[])) for server in self._servers]
@@ -173,9 +171,12 @@ class _Server(uvicorn.Server):
     Uvicorn's own does ten times, which was a third of the CPU of an idle worker.
     """
 
-    def __init__(self, config: uvicorn.Config, sockets: Sequence[socket.socket], connections: Connections) -> None:
+    def __init__(
+        self, config: uvicorn.Config, sockets: Sequence[socket.socket], tls: Tls | None, connections: Connections
+    ) -> None:
         super().__init__(config)
         self._sockets = sockets
+        self._tls = tls
         self._open_connections = connections
         self._loop: asyncio.AbstractEventLoop | None = None
         self._ending = asyncio.Event()
@@ -190,7 +191,7 @@ class _Server(uvicorn.Server):
     async def main_loop(self) -> None:
         self._loop = asyncio.get_running_loop()
         take = self._open_connections.take
-        taking = [asyncio.create_task(take(each, self._protocol, self.config.ssl)) for each in self._sockets]
+        taking = [asyncio.create_task(take(each, self._protocol, self._tls)) for each in self._sockets]
         while not await self.on_tick(0):
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._ending.wait(), 1.0)

@@ -31,7 +31,7 @@ from connect.kafka.clients.errors import NotLetInError, away_from
 from connect.kafka.clients.kafka_python_settings import kafka_python_settings
 from connect.kafka.clients.settings import task_java_settings
 from connect.peers import PeerClient, sign
-from connect.peers.tls import peer_context
+from connect.peers.tls import renewed_peer_context
 from connect.plugins import CONVERTERS, Plugins
 from connect.settings.definition import Config
 from connect.settings.distributed_keys import HistoryOptions, SigningOptions
@@ -141,7 +141,7 @@ def _run(
 def _peer_client(worker: WorkerFile, addresses: Addresses | None, problems: Problems) -> PeerClient:
     if addresses is not None and "https:" in addresses.urls:
         try:
-            return PeerClient(peer_context(worker.raw))
+            return PeerClient(renewed_peer_context(worker.raw).current)
         except ConfigError as error:
             problems.error(worker.where(error.key), error.message, key=error.key)
     return PeerClient()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from connect.errors import ConnectError
 from connect.http import Answer, NoAnswerError, exchange
@@ -25,10 +25,10 @@ class PeerClient:
     """Sends requests to other workers. Thread-safe.
 
     Args:
-        tls: for https, see `connect.peers.tls.peer_context`; by default the authorities that Python trusts.
+        tls: gives the context for https, see `connect.peers.tls`; by default the authorities that Python trusts.
     """
 
-    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(self, tls: Callable[[], ssl.SSLContext] | None = None) -> None:
         self._tls = tls
 
     def exchange(
@@ -46,7 +46,8 @@ class PeerClient:
         """
         try:
             # Workers reach each other as they are: this machine's proxies are for the world outside.
-            return exchange(method, url, body, headers, timeout=timeout, tls=self._tls)
+            tls = None if self._tls is None else self._tls()
+            return exchange(method, url, body, headers, timeout=timeout, tls=tls)
         except NoAnswerError as error:
             raise PeerError(str(error)) from error
 

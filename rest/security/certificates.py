@@ -27,7 +27,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from connect.errors import ConfigError
 from connect.kafka.clients.settings import ClientSettingError
 from connect.kafka.clients.tls import server_tls_context
-from connect.peers.tls import tls_settings
+from connect.peers.tls import RenewedContext, tls_settings
 
 
 def listener_context(raw: Mapping[str, str], prefix: str) -> ssl.SSLContext:
@@ -45,6 +45,12 @@ def listener_context(raw: Mapping[str, str], prefix: str) -> ssl.SSLContext:
         return server_tls_context({**settings, "ssl.client.auth": client_auth(raw, prefix)})
     except ClientSettingError as error:
         raise ConfigError(shown + error.key, error.message) from error
+
+
+def renewed_listener_context(raw: Mapping[str, str], prefix: str) -> RenewedContext:
+    """The same, also of stores that change. Raises ConfigError."""
+    settings, _ = tls_settings(raw, prefix)
+    return RenewedContext(lambda: listener_context(raw, prefix), settings)
 
 
 def client_auth(raw: Mapping[str, str], prefix: str) -> str:

@@ -11,7 +11,7 @@ import pytest
 
 from connect import peers
 from connect.errors import ConfigError
-from connect.peers.tls import peer_context, tls_settings
+from connect.peers.tls import peer_context, renewed_peer_context, tls_settings
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,8 @@ def settings(certificate: Path, prefix: str) -> dict[str, str]:
 def test_a_worker_shows_its_certificate_and_trusts_its_trust_store(worker: str, certificate: Path, prefix: str) -> None:
     with pytest.raises(peers.PeerError, match=r"CERTIFICATE|certificate"):
         peers.PeerClient().exchange("GET", worker)
-    status, _, body = peers.PeerClient(peer_context(settings(certificate, prefix))).exchange("GET", worker)
+    context = peer_context(settings(certificate, prefix))
+    status, _, body = peers.PeerClient(lambda: context).exchange("GET", worker)
     assert (status, b"worker" in body) == (200, True)
 
 
@@ -85,3 +86,26 @@ def test_settings_with_the_prefix_are_all_that_counts_where_there_are_any(certif
     del both["listeners.https.ssl.truststore.location"]
     with pytest.raises(ConfigError, match=r"listeners\.https\.ssl"):
         peer_context({**both, "listeners.https.ssl.truststore.location": "/no/such/file"})
+
+
+def test_a_trust_store_that_was_renewed_counts_for_the_next_request(
+    worker: str, certificate: Path, tmp_path: Path
+) -> None:
+    store = tmp_path / "trusted.pem"
+    store.write_text(certificate.read_text().replace("A", "B"))
+    keys = {**settings(certificate, ""), "ssl.truststore.location": str(store)}
+    with pytest.raises(ConfigError, match="no certificates can be read"):
+        renewed_peer_context(keys)
+    subprocess.run(
+        [
+            *("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"),
+            *("-subj", "/CN=other", "-keyout", str(tmp_path / "key"), "-out", str(store)),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    client = peers.PeerClient(renewed_peer_context(keys).current)
+    with pytest.raises(peers.PeerError, match=r"CERTIFICATE|certificate"):
+        client.exchange("GET", worker)
+    store.write_text(certificate.read_text())
+    assert client.exchange("GET", worker)[0] == 200

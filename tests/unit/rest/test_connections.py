@@ -51,13 +51,18 @@ def port(answer: threading.Event) -> Iterator[int]:
     server.stop(10)
 
 
+def made(key: Path, file: Path) -> None:
+    """A certificate that vouches for itself, and its key."""
+    words = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    words += ["-subj", "/CN=worker", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(file)]
+    subprocess.run(words, check=True, capture_output=True)
+
+
 @pytest.fixture
 def certificate(tmp_path: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
     """What a server shows, and a client that trusts it."""
     key, file = tmp_path / "key", tmp_path / "pem"
-    words = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
-    words += ["-subj", "/CN=worker", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(file)]
-    subprocess.run(words, check=True, capture_output=True)
+    made(key, file)
     server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     server.load_cert_chain(file, key)
     return server, ssl.create_default_context(cafile=file)
@@ -139,6 +144,44 @@ def test_a_listener_has_the_cipher_suites_that_its_keys_name(tmp_path: Path, cer
         listener_context({**keys, f"{prefix}cipher.suites": "TLS_NONE"}, "listeners.https.")
 
 
+def test_a_certificate_that_was_renewed_counts_for_the_next_connection(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Without a restart: some are valid for days."""
+
+    async def app(scope, receive, send) -> None:
+        raise AssertionError("nobody asks")
+
+    def renew() -> str:
+        made(tmp_path / "key", tmp_path / "pem")
+        fresh = tmp_path / "fresh.pem"
+        fresh.write_text((tmp_path / "key").read_text() + (tmp_path / "pem").read_text())
+        fresh.replace(store)
+        return (tmp_path / "pem").read_text()
+
+    def shown() -> str:
+        return ssl.get_server_certificate(("127.0.0.1", bound[0].listener.port), timeout=30)
+
+    store = tmp_path / "worker.pem"
+    first = renew()
+    bound = bind(parse_listeners(["https://127.0.0.1:0"]))
+    keys = {"listeners.https.ssl.keystore.type": "PEM", "listeners.https.ssl.keystore.location": str(store)}
+    server = RestServer([Site(frozenset(), bound, "listeners.https.")], keys, lambda _: app)
+    server.start()
+    try:
+        assert server.wait(30)
+        assert shown() == first
+        store.write_text("half of one")
+        assert [shown(), shown()] == [first, first]
+        assert [line.levelname for line in caplog.records] == ["ERROR"]  # said once
+        second = renew()
+        assert shown() == second != first
+        store.unlink()
+        assert shown() == second
+    finally:
+        server.stop(10)
+
+
 class Nothing(asyncio.Protocol):
     """Takes a connection, and knows when it was there."""
 
@@ -162,7 +205,7 @@ def test_a_handshake_that_is_not_finished_gives_way(certificate: tuple[ssl.SSLCo
             served.append(Nothing())
             return served[-1]
 
-        taking = asyncio.create_task(connections.take(bound.socket, protocol, server))
+        taking = asyncio.create_task(connections.take(bound.socket, protocol, lambda: server))
         with ExitStack() as silent:
             for _ in range(6):
                 silent.enter_context(socket.create_connection(("127.0.0.1", bound.listener.port)))
