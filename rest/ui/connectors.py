@@ -182,7 +182,7 @@ async def _configure(request: Request, cluster: Cluster, name: str, text: str) -
 async def _set_offsets(request: Request, cluster: Cluster, name: str, written: str) -> Response:
     try:
         offsets = json.loads(written)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         return await _shown(request, name, _Said(f"These are not offsets in JSON: {error}", offsets=written))
     answer = await cluster.ask("PATCH", "connectors", name, "offsets", body={"offsets": offsets})
     if answer.refused:

@@ -8,6 +8,8 @@ from typing import Any, Final
 
 from fastapi import APIRouter, Request, Response
 
+from rest.errors import ApiError
+from rest.numbers import whole
 from rest.ui.rendering import page
 from rest.ui.requests import cluster_of, done, form_of, path_of, plain, refused, to
 
@@ -32,9 +34,10 @@ async def letter_page(request: Request, name: str, partition: str, offset: str) 
 async def replay_letter(request: Request, name: str, partition: str, offset: str) -> Response:
     """Write it again into its original topic: as it is, or with the value of the form."""
     name, form = plain(name), await form_of(request)
-    if not (partition.isdecimal() and offset.isdecimal()):
+    try:
+        place = {"partition": whole("The partition", partition), "offset": whole("The offset", offset)}
+    except ApiError:  # which the interface says, too
         return await _one(request, name, partition, offset)
-    place = {"partition": int(partition), "offset": int(offset)}
     body: dict[str, Any] = {"places": [place], "again": "again" in form}
     if form.get("do") == "edit":
         body["values"] = [{**place, "text": form.get("value", "")}]

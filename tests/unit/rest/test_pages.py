@@ -589,6 +589,18 @@ def test_a_refusal_keeps_no_other_from_it_and_is_said(client, herder, monkeypatc
     assert "Undo" not in str(Text(selected(client, "restart", "orders").text))
 
 
+@pytest.mark.parametrize(
+    ("path", "form"),
+    [
+        ("/ui/connectors/orders", {"do": "set-offsets", "offsets": "[" * 50_000}),
+        ("/ui/connectors/orders", {"do": "configure", "config": "[" * 50_000}),
+        (f"/ui/connectors/orders/dead-letters/{'9' * 5000}/1", {"do": "edit", "value": "x"}),
+    ],
+)
+def test_what_makes_no_sense_is_no_error_of_the_worker(client, path, form):
+    assert client.post(path, content=urlencode(form), headers=FORM).status_code == 400
+
+
 def test_a_form_has_no_more_fields_than_a_page(client, herder):
     """A body has room for millions of them, and each would be an object of the worker."""
     selected = "&".join(["do=pause", "name=orders", *(f"other{number}=1" for number in range(50_000))])
