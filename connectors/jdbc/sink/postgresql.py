@@ -78,6 +78,9 @@ class PostgresStatements:
     def truncate(self, connection: Connection, target: Target) -> None:
         self._run(f"TRUNCATE TABLE {target.quoted}")
 
+    def check(self, connection: Connection) -> None:
+        self._run("SET CONSTRAINTS ALL IMMEDIATE")
+
     def _stage(self, layout: Layout, rows: pa.RecordBatch) -> str:
         """The name of a temporary table that holds these rows until the transaction ends."""
         name, columns = self._staging.get(layout), ", ".join(layout.names)

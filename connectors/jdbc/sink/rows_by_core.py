@@ -61,6 +61,9 @@ class CoreStatements:
         # TRUNCATE would end the transaction in some databases.
         connection.exec_driver_sql(f"DELETE FROM {target.quoted}")
 
+    def check(self, connection: Connection) -> None:
+        """See `Statements`."""
+
     def _insert(self, connection: Connection, layout: Layout, items: _Rows) -> None:
         table = self._table(layout)
         values = {column: sqlalchemy.bindparam(f"c{at}", type_=column.type) for at, column in enumerate(table.c)}

@@ -61,6 +61,9 @@ class DriverStatements:
         # TRUNCATE would end the transaction in some databases.
         connection.exec_driver_sql(f"DELETE FROM {target.quoted}")
 
+    def check(self, connection: Connection) -> None:
+        """See `Statements`."""
+
     # Statements.
 
     def _insertion(self, layout: Layout) -> str:

@@ -75,6 +75,9 @@ class Statements(Protocol):
     def truncate(self, connection: Connection, target: Target) -> None:
         """Delete all rows."""
 
+    def check(self, connection: Connection) -> None:
+        """Check now, and from now on at once, what would be checked at the end of the transaction."""
+
 
 Change = Callable[[Any], Any] | None
 

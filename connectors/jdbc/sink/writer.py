@@ -108,7 +108,13 @@ class Writer:
             ConnectError: there is such a record and no error reporter; nothing was written then.
             Other errors: as `write`, and what `report` raises.
         """
-        return self._once(batches, lambda fresh: self._write_what_fits(fresh, report))
+        try:
+            return self._once(batches, lambda fresh: self._write_what_fits(fresh, report))
+        except Exception as error:
+            if isinstance(error, ConnectError) or is_passing(error) or not is_about_rows(error):
+                raise
+        # A constraint that is checked at the end of the transaction refuses some row: checked at once it tells which.
+        return self._once(batches, lambda fresh: self._write_what_fits(fresh, report, at_once=True))
 
     def _once(
         self, batches: Sequence[SinkBatch], write: Callable[[Sequence[SinkBatch]], Sequence[_Prepared]]
@@ -138,15 +144,20 @@ class Writer:
                 self._execute(connection, each)
         return prepared
 
-    def _write_what_fits(self, batches: Sequence[SinkBatch], report: Report | None) -> Sequence[_Prepared]:
+    def _write_what_fits(
+        self, batches: Sequence[SinkBatch], report: Report | None, *, at_once: bool = False
+    ) -> Sequence[_Prepared]:
         bad: list[tuple[SinkRecord, Exception]] = []
         prepared: list[_Prepared] = []
         written: list[_Prepared] = []
         for name, batch in self._parts(batches, bad):
             self._prepare_in_parts(name, batch, prepared, bad)
         with self._transaction(batches) as connection:
+            if at_once:
+                self._statements.check(connection)
             for each in prepared:
                 self._execute_in_parts(connection, each, written, bad)
+            self._statements.check(connection)
             bad.sort(key=lambda found: _origin(found[0]))
             for record, error in bad:
                 # Before the commit: what is reported twice is better than what is never reported.

@@ -67,6 +67,25 @@ def test_staging_tables_do_not_become_more(postgres_database: PostgresDatabase) 
     assert target.execute("SELECT count(*) FROM people") == [(41,)]
 
 
+@pytest.mark.parametrize("exact", ["true", "false"])
+def test_a_row_that_a_deferred_constraint_refuses_costs_no_other(
+    postgres_database: PostgresDatabase, exact: str
+) -> None:
+    """It is checked at the end of the transaction, which says nothing of the row."""
+    target = Postgres(postgres_database)
+    target.execute("CREATE TABLE known (id integer PRIMARY KEY); INSERT INTO known SELECT generate_series(0, 99)")
+    target.execute(
+        "CREATE TABLE people (id integer PRIMARY KEY REFERENCES known DEFERRABLE INITIALLY DEFERRED,"
+        " name text NOT NULL, balance numeric)"
+    )
+    with run(target, insert_mode="upsert", pk_mode="record_key", exactly_once=exact, **TOLERANT) as sink:
+        sink.put(*map(person, range(30)), person(200), person(31, None), *map(person, range(40, 60)))
+        assert [record.value["id"] for record, _ in sink.errant] == [200, 31]
+        assert 'violates foreign key constraint "people_id_fkey"' in str(sink.errant[0][1])
+        sink.put(person(60))
+    assert target.execute("SELECT count(*) FROM people") == [(51,)]
+
+
 def test_fields_that_come_and_go_leave_no_end_of_staging_tables(
     postgres_database: PostgresDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
