@@ -21,6 +21,7 @@ ROTATE: Final = 4
 FORMAT: Final = 15
 XID: Final = 16
 TABLE_MAP: Final = 19
+INCIDENT: Final = 26
 HEARTBEAT: Final = 27
 GTID: Final = 33
 XA_PREPARE: Final = 38
@@ -144,6 +145,11 @@ def uncompressed(data: bytes) -> bytes:
     if len(found) != size:
         raise DataError("An event of the binary log has another length than it says.")
     return found
+
+
+def incident(body: bytes) -> str:
+    """What the server says about changes that it could not write into its log."""
+    return body[3 : 3 + body[2]].decode(errors="replace") if len(body) > 2 else ""
 
 
 def mariadb_gtid(event: Event) -> tuple[str, bool]:

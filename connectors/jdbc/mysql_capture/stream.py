@@ -20,6 +20,7 @@ from connectors.jdbc.mysql_capture.database import Place
 from connectors.jdbc.mysql_capture.keys import CaptureOptions
 from connectors.jdbc.mysql_capture.origin import Idle, Origin, Source, Transaction
 from connectors.jdbc.mysql_capture.position import MariaGtids, MySqlGtids, Resume
+from connectors.jdbc.mysql_capture.replication import PositionLost
 from connectors.jdbc.mysql_capture.row_events import RowEvents
 from connectors.jdbc.mysql_capture.tables import Table
 
@@ -90,6 +91,7 @@ class Changes:
             binlog.QUERY_COMPRESSED: self._query,
             binlog.XID: self._commit,
             binlog.XA_PREPARE: self._commit,
+            binlog.INCIDENT: self._incident,
             binlog.TABLE_MAP: self._table_map,
             **dict.fromkeys(binlog.ROWS, self._rows),
         }
@@ -126,6 +128,7 @@ class Changes:
 
         Raises:
             DataError: it is damaged.
+            PositionLost: the server has lost changes here.
             ConnectError: it cannot be read.
         """
         event = self._parser.parse(data)
@@ -157,6 +160,10 @@ class Changes:
 
     def _format(self, event: Event) -> None:
         self._forget()
+
+    def _incident(self, event: Event) -> None:
+        said = binlog.incident(event.body) or "an incident"
+        raise PositionLost(f"the server notes at {self._file}:{event.begin} that changes are missing there ({said}).")
 
     def _forget(self) -> None:
         """The numbers of tables begin again with each start of a server."""

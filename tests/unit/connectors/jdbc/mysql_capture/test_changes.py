@@ -16,6 +16,7 @@ from connectors.jdbc.mysql_capture.catalog import Tables
 from connectors.jdbc.mysql_capture.keys import CaptureOptions
 from connectors.jdbc.mysql_capture.origin import Source
 from connectors.jdbc.mysql_capture.position import Resume
+from connectors.jdbc.mysql_capture.replication import PositionLost
 from connectors.jdbc.mysql_capture.stream import Changes
 
 _KEYS = {"database.hostname": "db", "database.user": "me", "database.server.id": "7", "topic.prefix": "shop"}
@@ -90,6 +91,14 @@ def test_what_is_written_without_rows_is_told(caplog: pytest.LogCaptureFixture) 
     (said,) = (record.getMessage() for record in caplog.records)
     assert "written to shop without rows in the log (INSERT, at b.1:" in said
     assert "secret" not in said
+
+
+@pytest.mark.parametrize("body", [b"\1\0\4lost", b"\1\0"])
+def test_changes_that_the_server_has_lost_are_no_gap_without_a_word(body: bytes) -> None:
+    """It notes that it could not write some of them, as with a full disk: a replica stops there."""
+    log = Log(mariadb=False)
+    with pytest.raises(PositionLost, match=r"at b\.1:\d+ that changes are missing there \((lost|an incident)\)"):
+        log.take(binlog.INCIDENT, body)
 
 
 def test_mysqls_transactions_begin_with_their_gtid() -> None:
