@@ -182,11 +182,11 @@ class CaptureOptions(
         "snapshot.locking.mode",
         default="minimal",
         group=RUN,
-        validator=settings.one_of("minimal", "minimal_percona", "none"),
+        validator=settings.one_of("minimal", "minimal_percona", "extended", "none"),
         doc="How a snapshot and its place in the log are made one: minimal: nobody writes while the snapshot begins "
-        "(FLUSH TABLES WITH READ LOCK; where the user may not do that, LOCK TABLES of the captured ones). none: by the "
-        "server's own consistent snapshot, which only MariaDB and Percona Server have, and only of tables with "
-        "transactions.",
+        "(FLUSH TABLES WITH READ LOCK; where the user may not do that, LOCK TABLES of the captured ones). extended: "
+        "the same; what is read stays as it was then. none: by the server's own consistent snapshot, which only "
+        "MariaDB and Percona Server have. Tables without transactions may change while they are read.",
     )
     snapshot_tables = CaptureKeys.snapshot_tables.replaced(
         doc="Which of the captured tables a snapshot reads: regular expressions of database.table. Default: all."

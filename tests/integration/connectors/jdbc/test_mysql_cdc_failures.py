@@ -175,6 +175,9 @@ def test_validation_says_what_is_wrong(captured: CapturedMaria) -> None:
     assert "Access denied" in errors(database_password="wrong")["database.hostname"][0]
     assert "server's own" in errors(database_server_id="1")["database.hostname"][0]
     assert "is not a file" in errors(database_ssl_ca="/nowhere.pem")["database.ssl.ca"][0]
+    assert "minimal" in errors(snapshot_locking_mode="custom")["snapshot.locking.mode"][0]
+    for mode in ("minimal", "extended", "none"):
+        assert errors(snapshot_locking_mode=mode) == {}
 
 
 def test_a_password_may_have_any_letter_and_tls_is_as_it_is_wanted(line: CapturedMaria) -> None:
