@@ -34,6 +34,8 @@ class S3SinkOptions(
         ),
         "s3.elastic.buffer.enable": WithoutEffect(_MEMORY, unless=("true",)),
         "s3.elastic.buffer.init.capacity": _MEMORY,
+        # Not another name of it: a file that the clock ends is no larger than a part.
+        "aws.s3.part.size.bytes": "s3.part.size says how large parts are",
         "aws.s3.fetch.page.size": "it belongs to the source",
         "aws.s3.fetch.buffer.size": "it belongs to the source",
     },

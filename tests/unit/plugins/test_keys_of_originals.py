@@ -229,7 +229,7 @@ ORIGINALS: dict[str, tuple[Any, str]] = {
         aws_access_key_id aws_secret_access_key aws_s3_bucket aws_s3_endpoint aws_s3_region aws_s3_prefix output_fields
         output_compression file.name.template file.prefix.template file.compression.type file.max.records
         file.name.timestamp.timezone file.name.timestamp.source format.output.type format.output.fields
-        format.output.fields.value.encoding format.output.envelope kafka.retry.backoff.ms""",
+        format.output.fields.value.encoding format.output.envelope kafka.retry.backoff.ms aws.s3.part.size.bytes""",
     ),
     "Aiven's S3 source": (
         S3SourceConnector,
