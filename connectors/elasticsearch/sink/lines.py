@@ -5,14 +5,14 @@ https://www.elastic.co/docs/api/doc/elasticsearch/operation/operation-bulk
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any, Final
 
 import orjson
 
-from connect import DataError, Schema, SinkBatch, Values
+from connect import DataError, Schema, SinkBatch, TopicPartition, Values
 from connect.data.unavailable import Placeholder
 from connectors.elasticsearch.sink.choices import DELETE, FAIL, INSERT, UPSERT
 from connectors.elasticsearch.sink.documents import Documents, timed, written
@@ -54,6 +54,17 @@ class Lines:
         items = self.items[start:stop]
         deleted = sum(map(is_deletion, items)) if self.deleted else 0
         return Lines(self.target, self.batch, self.rows[start:stop], items, ids, deleted)
+
+    def without(self, partitions: Collection[TopicPartition]) -> Lines:
+        """Those that were consumed from other partitions."""
+        topics, numbers = self.batch.original_topics, self.batch.original_partitions
+        kept = [at for at, row in enumerate(self.rows) if TopicPartition(topics[row], numbers[row]) not in partitions]
+        if len(kept) == len(self.rows):
+            return self
+        ids = None if self.ids is None else [self.ids[at] for at in kept]
+        items = [self.items[at] for at in kept]
+        deleted = sum(map(is_deletion, items)) if self.deleted else 0
+        return Lines(self.target, self.batch, [self.rows[at] for at in kept], items, ids, deleted)
 
 
 def is_deletion(item: bytes) -> bool:

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from itertools import chain
 from typing import Final
 
-from connect import SinkBatch
 from connectors.elasticsearch.sink.lines import Lines
 
 _UNLIMITED: Final = 1 << 62
@@ -148,7 +147,7 @@ class Outbox:
             self._hurry = False
         return done
 
-    def withdraw(self) -> list[SinkBatch]:
+    def withdraw(self) -> list[Lines]:
         """Take back what waits. What is being sent continues."""
         with self._changed:
             waiting = [*self._full, *([self._open] if self._open else [])]
@@ -158,7 +157,7 @@ class Outbox:
                 self._records -= request.count
                 self._bytes -= request.size
             self._changed.notify_all()
-        return [part.batch.take(list(part.rows)) for request in waiting for part in request.parts]
+        return [part for request in waiting for part in request.parts]
 
     def end(self, within: float) -> None:
         """Let the threads end, and wait for them this many seconds. What waits is not sent."""

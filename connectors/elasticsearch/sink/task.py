@@ -111,12 +111,10 @@ class ElasticsearchSinkTask(SinkTask):
 
     def close(self, partitions: Sequence[TopicPartition]) -> None:
         gone = set(partitions)
-        for batch in self._outbox.withdraw():
-            try:
-                if len(left := batch.without(gone)):
-                    self._write(left, *self._writer.parts(left))
-            except Exception as error:
-                self._failed = self._failed or error
+        for lines in self._outbox.withdraw():
+            # As they are: fields that named their index may be left out of documents.
+            if (left := lines.without(gone)).items:
+                self._outbox.add(left)
 
     def stop(self) -> None:
         self._outbox.end(_END)

@@ -1,11 +1,12 @@
 """The sink's task, with answers in place of a cluster's."""
 
+import threading
 from collections.abc import Callable
 
 import orjson
 import pytest
 
-from connect import Schema, SinkRecord, schema
+from connect import Schema, SinkRecord, TopicPartition, schema
 from connect.testing import SinkRun
 from connectors.elasticsearch.sink import ElasticsearchSinkConnector
 
@@ -25,10 +26,11 @@ class Link:
         pass
 
 
-def sink(monkeypatch: pytest.MonkeyPatch, answers: Answers, **config: str) -> SinkRun:
+def sink(monkeypatch: pytest.MonkeyPatch, answers: Answers, *, partitions: int = 1, **config: str) -> SinkRun:
     monkeypatch.setattr("connectors.elasticsearch.cluster.client._link", lambda _: Link(answers))
     given = {key.replace("_", "."): value for key, value in config.items()}
-    return SinkRun(ElasticsearchSinkConnector, {"connection.url": "http://h:1", "key.ignore": "true", **given})
+    given = {"connection.url": "http://h:1", "key.ignore": "true", **given}
+    return SinkRun(ElasticsearchSinkConnector, given, partitions=partitions)
 
 
 def test_a_record_that_does_not_fit_is_reported_once_where_a_request_for_another_index_fails(
@@ -73,3 +75,31 @@ def test_what_a_request_wrote_whose_answer_was_lost_is_no_conflict(
         run.put_nothing()
         assert run.metric("elasticsearch_records_written_total") == written
         assert len(run.errant) == 1 - written
+
+
+@pytest.mark.promise("P1", "P5")
+def test_what_waits_keeps_its_index_when_other_partitions_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where it is named by a field that documents lack."""
+    going = threading.Event()
+
+    def answers(method: str, path: str) -> object:
+        if path == "/_bulk":
+            assert going.wait(20)
+            return {"errors": False}
+        return {"t-acme": {"mappings": {"properties": {"n": {"type": "long"}}}}}
+
+    names = {
+        "topics": "t",
+        "index_name_format": "${topic}-${value.tenant}",
+        "schema_evolution_unknown_fields": "ignore",
+    }
+    one_by_one = {"batch_size": "1", "max_in_flight_requests": "1"}
+    policy = {"errors_tolerance": "all", "errors_log_enable": "true"}
+    kind = Schema.struct({"n": schema.INT64, "tenant": schema.STRING})
+    with sink(monkeypatch, answers, partitions=2, **names, **one_by_one, **policy) as run:
+        run.put(*(SinkRecord("t", {"n": n, "tenant": "acme"}, kind, partition=n % 2) for n in range(6)))
+        run.lose(TopicPartition("t", 0))
+        going.set()
+        run.commit()
+        assert (run.committed, run.errant) == ({TopicPartition("t", 1): 3}, [])
+        assert run.metric("elasticsearch_records_written_total") in (3, 4)  # one of the other may be on its way
