@@ -133,6 +133,7 @@ class ObjectSinkTask(SinkTask):
         self._files: Files = Files(options, self._store)
         self.context.exit_stack.callback(self._files.stop)
         self._batches = Batches(options)
+        self._beside = options.keys_format is not None or options.headers_format is not None
         self._rules = replace(options.rules, by_schema=self._batches.by_schema)
         self._partitions: dict[TopicPartition, _Partition] = {}
         self._owners: dict[File, TopicPartition] = {}
@@ -218,7 +219,7 @@ class ObjectSinkTask(SinkTask):
         last = prepared.offset(rows[-1])
         if not self._options.conditional and not self._options.names.replaces:
             self._check_topics(partition.topic, prepared.patterns(rows))
-        if known.fresh and self._options.conditional and not self._options.repeats:
+        if (known.fresh or self._beside) and self._options.conditional and not self._options.repeats:
             self._look(partition.topic, known, rows, prepared)
         if known.behind:
             known.since = prepared.offset(rows[0]) if known.since is None else known.since
@@ -248,15 +249,17 @@ class ObjectSinkTask(SinkTask):
     def _look(self, topic: str, known: _Partition, rows: Sequence[int], prepared: Prepared) -> None:
         """Find the objects that an earlier task wrote of these rows without committing their offsets.
 
-        Files that end by the clock end elsewhere this time: what exists already is left out.
+        Files that end by the clock end elsewhere this time: what exists already is left out. The store would refuse
+        such a file by itself, but not the files of keys and headers that come before it.
         """
-        for pattern in prepared.patterns(rows) - known.seen:
+        for pattern in prepared.patterns(rows) - known.seen - known.rotation.open.keys():
             offset = prepared.first_in(pattern, rows, known.behind.get(pattern, -1))
             while offset is not None:
                 key = self._options.names.key(pattern, offset) + self._options.format.extension
                 last = self._store.last_offset(key, topic)
                 if last is None or last < offset:
-                    known.seen.add(pattern)
+                    if known.fresh:
+                        known.seen.add(pattern)
                     break
                 known.behind[pattern] = last
                 offset = prepared.first_in(pattern, rows, last)

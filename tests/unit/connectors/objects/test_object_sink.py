@@ -399,3 +399,23 @@ def test_names_and_headers_have_keys_and_values_as_java_prints_them(given: Schem
         run.await_committed(1)
     (content,) = (content for name, content in run.contents.items() if ".headers." in name)
     assert json.loads(content) == {"headers": [{"key": "h", "value": None if key is None else text}]}
+
+
+@pytest.mark.promise("P10")
+def test_keys_beside_an_object_that_is_there_are_not_replaced_by_fewer() -> None:
+    """Of an earlier task, which died amid its uploads: its objects end elsewhere, as they end by commits."""
+    keys = {"store.kafka.keys": "true", "keys.format.class": "string", "format.class": "string"}
+    config = {**keys, "partitioner.class": "field", "partition.field.name": "f", "topics.dir": ""}
+    records = [SinkRecord("test", {"f": f}, key=f"{f}{n}") for n, f in enumerate("aaacaaabbbb")]
+    with ObjectRun(config) as run:
+        run.put(*records)
+        run.await_committed(len(records))
+        whole = dict(run.store.objects)
+    with ObjectRun(config) as run:
+        run.store.objects.update({key: found for key, found in whole.items() if "f=c" not in key})
+        for start, end in ((0, 7), (7, 9), (9, 11)):
+            run.put(*records[start:end])
+            run.commit()
+        run.await_committed(len(records))
+    assert {key: body for key, (body, _) in whole.items()} == run.contents
+    assert run.contents["test/f=b/test+0+0000000007.keys.txt"] == b"b7\nb8\nb9\nb10\n"
