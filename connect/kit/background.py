@@ -91,6 +91,7 @@ class BackgroundWriter(Generic[J]):
         self._failed = failed
         self._changed = threading.Condition()
         self._lanes: dict[Hashable, _Lane[J]] = {}
+        self._stopped: dict[Hashable, _Lane[J]] = {}  # those with an error: of many lanes few are looked at
         self._ready: deque[_Lane[J]] = deque()
         self._size = 0.0
         self._writing = 0
@@ -123,8 +124,8 @@ class BackgroundWriter(Generic[J]):
     def retry(self) -> None:
         """Let stopped lanes be written again."""
         with self._changed:
-            for lane in list(self._lanes.values()):
-                lane.error = None
+            for lane in list(self._stopped.values()):
+                self._go_on(lane)
                 self._update(lane)
 
     def settle(self, within: float | None = None) -> bool:
@@ -143,7 +144,7 @@ class BackgroundWriter(Generic[J]):
                 gone = [each for each in lane.jobs if chosen(each.job)]
                 if gone:
                     lane.jobs = deque(each for each in lane.jobs if not chosen(each.job))
-                    lane.error = None
+                    self._go_on(lane)
                     lane.queued = lane.queued and bool(lane.jobs)
                     taken += gone
             self._size -= sum(each.size for each in taken)
@@ -172,7 +173,11 @@ class BackgroundWriter(Generic[J]):
     # Inside, with the lock.
 
     def _first_error(self) -> Exception | None:
-        return next((lane.error for lane in self._lanes.values() if lane.error is not None), None)
+        return next((lane.error for lane in self._stopped.values()), None)
+
+    def _go_on(self, lane: _Lane[J]) -> None:
+        lane.error = None
+        self._stopped.pop(lane.name, None)
 
     def _update(self, lane: _Lane[J]) -> None:
         """Queue a lane that has work, remove one that has none."""
@@ -219,6 +224,7 @@ class BackgroundWriter(Generic[J]):
                     lane.jobs.extendleft(reversed(kept))
                     self._size += sum(each.size for each in kept)
                     lane.error = error
+                    self._stopped[lane.name] = lane
                 self._update(lane)
                 self._changed.notify_all()
             if error is not None and kept and self._failed is not None:

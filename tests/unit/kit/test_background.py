@@ -226,6 +226,29 @@ def test_there_is_no_room_when_something_stands_still(target: Target, make: Make
     waits.join()
 
 
+def test_with_many_lanes_not_all_are_looked_at(target: Target, make: Make) -> None:
+    """A lane for each job is what has no order: tens of thousands may wait."""
+
+    class Lanes(dict[Any, Any]):
+        def values(self) -> Any:
+            raise AssertionError("all lanes are looked at")
+
+    writer = make(limit=100)
+    writer._lanes = Lanes()
+    target.bad = {"50"}
+    target.open.clear()
+    for number in range(100):
+        assert writer.room(0)
+        writer.add(str(number), lane=number)
+    target.open.set()
+    assert writer.settle(PATIENCE_S)
+    assert isinstance(writer.error, ValueError)
+    target.bad = set()
+    writer.retry()
+    assert writer.settle(PATIENCE_S)
+    assert (writer.error, sorted(target.written, key=int)) == (None, [*map(str, range(100))])
+
+
 def test_settling_says_when_it_takes_too_long(target: Target, make: Make) -> None:
     writer = make()
     hold(target, writer, "a")
