@@ -130,6 +130,18 @@ class CapturedServer:
             return f"database.server.id={server_id} is the server's own. Give each connector a number of its own."
         return None
 
+    def doubt(self) -> str | None:
+        """Why changes may be missing in its log."""
+        if not self.mariadb or self.variable("log_slave_updates") != "OFF":
+            return None
+        running = self.texts("SHOW GLOBAL STATUS LIKE 'Slaves_running'")
+        if not running or running[0][1] == "0":
+            return None
+        return (
+            f"{self._where} is a replica without log_slave_updates: what comes from its primary is not in its binary "
+            "log, and is not captured. Start it with log_slave_updates=ON."
+        )
+
     def problem_of_signals(self, table: str | None) -> str | None:
         """Why there are no signals in this table, and what to do about it."""
         if table is None or table in {".".join(name) for name in self.tables()}:

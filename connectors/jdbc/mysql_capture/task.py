@@ -107,6 +107,8 @@ class MySqlCdcSourceTask(SourceTask):
         self._tables.use(server)
         if problem := server.problem(chosen.server_id) or server.problem_of_signals(chosen.signal_table):
             raise ConnectError(problem)
+        if self._first and (doubt := server.doubt()):
+            log.warning(doubt)
         if self._kind == "stream" and not (mode == "always" and self._first):
             self._begin_stream(server, options)
         elif mode == "no_data":

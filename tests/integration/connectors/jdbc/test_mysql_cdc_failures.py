@@ -170,6 +170,28 @@ def test_validation_says_what_the_server_lacks(own_server: MariaServer, settings
     assert captured.errors() == {}
 
 
+@pytest.mark.parametrize("logs", ["OFF", "ON"])
+def test_a_replica_whose_log_has_nothing_of_its_primary_is_told(
+    own_server: MariaServer, logs: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    replica = MariaServer(**{"server-id": "2", "log-slave-updates": logs})
+    try:
+        replica.execute(
+            f"CHANGE MASTER TO MASTER_HOST = '{own_server.host}', MASTER_PORT = {own_server.port}, "
+            f"MASTER_USER = '{own_server.user}', MASTER_PASSWORD = '{own_server.password}', MASTER_USE_GTID = no"
+        )
+        replica.execute("START SLAVE")
+        until(
+            lambda: replica.execute("SHOW GLOBAL STATUS LIKE 'Slaves_running'") == [("Slaves_running", "1")], PATIENCE
+        )
+        captured = CapturedMaria(replica)
+        captured.run(snapshot_mode="no_data").start().poll()
+        assert ("is a replica without log_slave_updates" in caplog.text) == (logs == "OFF")
+        captured.close()
+    finally:
+        replica.close()
+
+
 def test_validation_says_what_is_wrong(captured: CapturedMaria) -> None:
     errors = captured.errors
     assert "Access denied" in errors(database_password="wrong")["database.hostname"][0]
