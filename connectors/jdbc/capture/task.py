@@ -248,6 +248,10 @@ class PostgresCdcSourceTask(SourceTask):
                 break
         else:
             return self._end_snapshot()
+        if (what := self._snapshot.waits_for) is None:
+            self._waiter.goes_on()
+        else:
+            self._waiter.waits(f"The snapshot waits for {what}, which another transaction holds.", what=what)
         batch = self._take_snapshot()
         self._waiting = self._waiting or batch is not None
         return batch
@@ -260,6 +264,7 @@ class PostgresCdcSourceTask(SourceTask):
     def _end_snapshot(self) -> SourceBatch | None:
         assert self._database is not None
         log.info("Read %d rows: the snapshot is done.", self._snapshot_rows)
+        self._waiter.goes_on()
         self._snapshot = None
         self._own_slot = False
         self._database.query("COMMIT")

@@ -450,6 +450,18 @@ def test_validation_says_what_is_wrong(captured: CapturedPostgres) -> None:
     assert not any(each.errors for each in PostgresCdcSourceConnector().validate(url))
 
 
+def test_a_snapshot_does_not_stand_still_before_a_locked_table(line: CapturedPostgres) -> None:
+    line.execute("CREATE TABLE second (id int PRIMARY KEY)", "INSERT INTO second VALUES (1)")
+    run = line.run(snapshot_mode="initial_only").start()
+    with line.database.connect(autocommit=False) as other:
+        other.execute("LOCK TABLE second")
+        run.poll_until(4999)  # the last one shows when the next table begins
+        line.until(run, lambda: (wait := outages.longest()) is not None and "a lock on public.second" in wait.why)
+    assert ids(run.poll_until(5001), "second") == [1]
+    assert outages.longest() is None
+    run.stop()
+
+
 def test_transactions_that_keep_a_slot_from_being_made_are_named() -> None:
     """A prepared one stays when its session is gone, and after a restart of the server."""
     server = PostgresServer(max_prepared_transactions="2")
