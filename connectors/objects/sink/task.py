@@ -75,6 +75,15 @@ class _Partition:
     fresh: bool = True
     seen: set[str] = field(default_factory=set)
 
+    def oldest(self, coming: int) -> int:
+        """The first offset that is not durable, given the one that comes next: files that are open begin before it."""
+        return min(coming, self.stretches[0].first) if self.stretches else coming
+
+    def forget_behind(self, coming: int) -> None:
+        """Forget the other objects when all that is not durable lies behind them."""
+        if self.behind and self.oldest(coming) > max(self.behind.values()):
+            self.behind, self.since = {}, None
+
     def held_back(self, offset: int) -> int:
         """The offset up to which all is durable, given that this much is written: see `since`."""
         if self.since is None or offset > max(self.behind.values()):
@@ -219,10 +228,11 @@ class ObjectSinkTask(SinkTask):
         last = prepared.offset(rows[-1])
         if not self._options.conditional and not self._options.names.replaces:
             self._check_topics(partition.topic, prepared.patterns(rows))
+        known.forget_behind(prepared.offset(rows[0]))
         if (known.fresh or self._beside) and self._options.conditional and not self._options.repeats:
             self._look(partition.topic, known, rows, prepared)
         if known.behind:
-            known.since = prepared.offset(rows[0]) if known.since is None else known.since
+            known.since = known.oldest(prepared.offset(rows[0])) if known.since is None else known.since
             rows = prepared.beyond(rows, known.behind)
         rotation = known.rotation.copy()
         steps = rotation.take(prepared.rows(rows))

@@ -419,3 +419,26 @@ def test_keys_beside_an_object_that_is_there_are_not_replaced_by_fewer() -> None
         run.await_committed(len(records))
     assert {key: body for key, (body, _) in whole.items()} == run.contents
     assert run.contents["test/f=b/test+0+0000000007.keys.txt"] == b"b7\nb8\nb9\nb10\n"
+
+
+@pytest.mark.promise("P10")
+def test_no_offset_within_a_file_that_was_open_is_committed_where_another_object_is_found() -> None:
+    """A task that began there would find no object of that name, and write the rest of the file again."""
+    config = {"partitioner.class": "field", "partition.field.name": "f", "format.class": "string"}
+    records = [{"f": f, "n": n} for n, f in enumerate("aaababb")]
+    with ObjectRun(config) as run:
+        run.put(*records)
+        run.await_committed(len(records))
+        earlier = {key: found for key, found in run.store.objects.items() if "f=b" in key}  # and died before the other
+    run = ObjectRun(config)
+    run.store.objects.update(earlier)
+    with run:
+        run.put(*records[:2])  # begins the file of a
+        run.put(*records[2:5])  # finds the object of b, which goes on behind these
+        run.commit()
+        run.crash()
+        run.restart()
+        run.put(*records[5:])
+        run.await_committed(len(records))
+    written = b"".join(run.contents.values()).decode().splitlines()
+    assert sorted(written) == sorted(f"{{f={each['f']}, n={each['n']}}}" for each in records)
