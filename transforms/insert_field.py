@@ -203,7 +203,12 @@ class InsertField(FieldsTransformation):
             if each.what == "timestamp" and any(field.is_arrow for field in column.fields):
                 import pyarrow as pa
 
-                columns.append(pa.array(items, pa.int64()).view(pa.timestamp("ms", "UTC")))
+                from transforms.arrow_casts import from_ms
+
+                made = from_ms(pa.array(items, pa.int64()), "Timestamp")
+                if made is None:
+                    raise _outside()
+                columns.append(made)
             else:
                 columns.append(list(_times(items)) if each.what == "timestamp" else items)
         return columns
@@ -213,7 +218,11 @@ def _times(milliseconds: Sequence[int | None]) -> list[dt.datetime | None]:
     try:
         return [None if ms is None else EPOCH + dt.timedelta(milliseconds=ms) for ms in milliseconds]
     except OverflowError:
-        raise DataError("A record's timestamp is outside the years 1 to 9999.") from None
+        raise _outside() from None
+
+
+def _outside() -> DataError:
+    return DataError("A record's timestamp is outside the years 1 to 9999.")
 
 
 def _no_offset() -> DataError:

@@ -167,3 +167,17 @@ def test_wrong_settings_are_refused(config: dict[str, str]) -> None:
 @pytest.mark.parametrize(("name", "field"), [("a!!", "a!"), ("a?!", "a?"), ("!", ""), ("a.b", "a.b")])
 def test_one_mark_behind_a_name_is_no_part_of_it(name: str, field: str) -> None:
     assert _inserted(None, {}, topic_field=name).value == {field: "topic0"}
+
+
+@pytest.mark.parametrize("timestamp", [1_700_000_000_000_000, 253_402_300_800_000, -62_135_596_800_001])
+def test_a_timestamp_that_is_no_date_is_an_error_of_its_record_in_each_form(timestamp: int) -> None:
+    """Such as one in microseconds."""
+    insert = configured(InsertFieldValue, timestamp_field="at")
+    schema = Schema.struct({"a": INT64})
+    good = [SinkRecord("t", {"a": n}, schema, timestamp=5) for n in range(120)]
+    bad = SinkRecord("t", {"a": 0}, schema, timestamp=timestamp)
+    with pytest.raises(DataError, match="outside the years 1 to 9999"):
+        insert.apply(bad)
+    for batch in forms([*good, bad]):
+        with pytest.raises(DataError, match="outside the years 1 to 9999"):
+            insert.apply_batch(batch)
