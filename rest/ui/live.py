@@ -24,7 +24,7 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Any, Final
 from urllib.parse import unquote
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, FastAPI, Request, Response
 from starlette.responses import StreamingResponse
 from starlette.types import Message, Scope
 
@@ -38,6 +38,8 @@ ENDING: Final = "ending"
 _EVERY_S: Final = 1.0
 #: With thousands of connectors a page takes its time: the next is rendered after so many times that.
 _SHARE: Final = 4.0
+#: Pages that are rendered at a time, for all readers: it is done on the one thread that answers everybody.
+_AT_ONCE: Final = 4
 #: After so long without a change a comment is sent: proxies close connections on which nothing moves.
 _QUIET_S: Final = 15.0
 #: Around a live part. Nothing that a connector says can look like its end: in templates every value is escaped.
@@ -62,11 +64,13 @@ async def live(request: Request) -> Response:
 
 async def _events(request: Request, path: str, query: str) -> AsyncIterator[str]:
     ending: asyncio.Event = getattr(request.state, ENDING, None) or asyncio.Event()
+    room = _room_of(request.app)
     sent: Mapping[str, str] = {}
     spoke = time.monotonic()
     while not ending.is_set():
         began = time.monotonic()
-        status, text = await _rendered(request, path, query)
+        async with room:
+            status, text = await _rendered(request, path, query)
         if status != 200:
             yield _event("over", {"message": f"The worker answered with HTTP {status}."})
             return
@@ -82,6 +86,14 @@ async def _events(request: Request, path: str, query: str) -> AsyncIterator[str]
             spoke = now
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(ending.wait(), max(_EVERY_S, _SHARE * (now - began)))
+
+
+def _room_of(app: FastAPI) -> asyncio.Semaphore:
+    """What all streams of an application share."""
+    if not hasattr(app.state, "live_room"):
+        app.state.live_room = asyncio.Semaphore(_AT_ONCE)
+    room: asyncio.Semaphore = app.state.live_room
+    return room
 
 
 def live_parts(text: str) -> dict[str, str]:

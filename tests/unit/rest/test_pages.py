@@ -1,5 +1,6 @@
 """The operations page: what it shows of the interface's answers, and what its buttons ask of it."""
 
+import asyncio
 import dataclasses
 import html
 import json
@@ -9,6 +10,7 @@ from importlib.resources import files
 from urllib.parse import urlencode
 
 import pytest
+from fastapi import FastAPI, Request
 
 from connect.herder.errors import NotFoundError
 from connect.herder.model import ConnectorState, OffsetEntry
@@ -18,6 +20,7 @@ from connect.pipeline.outcome import SeenOutcome, SeenStep, StepFailure
 from connect.pipeline.seen import Change, SeenHeader, SeenRecord
 from connect.storage import ConnectorStatus, State, TaskStatus
 from connect.storage.status import WaitNote
+from rest.ui import live
 from rest.ui.cluster import Answer, InsideCluster
 from rest.ui.graph import graph
 from rest.ui.live import live_parts
@@ -608,6 +611,33 @@ def test_a_form_has_no_more_fields_than_a_page(client, herder):
     assert ("pause", "orders") in herder.asked
     assert client.post("/ui/connectors", content="a=&" * 200_000, headers=FORM).status_code == 413
     assert client.post("/ui/check", content="a=&" * 200_000, headers=FORM).status_code == 413
+
+
+def test_few_pages_are_rendered_at_a_time_however_many_are_followed(client, monkeypatch):
+    """All of it is done on the thread that answers everybody: a probe must not wait for hundreds of them."""
+    at_once, most = 0, 0
+
+    async def rendered(*_):
+        nonlocal at_once, most
+        at_once += 1
+        most = max(most, at_once)
+        await asyncio.sleep(0)
+        at_once -= 1
+        return 404, ""
+
+    async def follow(request):
+        return [event async for event in live._events(request, "/ui", "")]
+
+    async def test():
+        app = client._transport.app
+        while not isinstance(app, FastAPI):
+            app = app._app
+        request = Request({"type": "http", "app": app, "state": {}})
+        return await asyncio.gather(*(follow(request) for _ in range(100)))
+
+    monkeypatch.setattr(live, "_rendered", rendered)
+    assert [len(events) for events in client._runner.run(test())] == [1] * 100
+    assert most == 4
 
 
 def test_every_live_part_of_a_page_has_an_end_that_the_server_finds() -> None:
