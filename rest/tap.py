@@ -39,7 +39,7 @@ _Seconds = Annotated[str, Query(description="How long to wait for them.", json_s
 _Task = Annotated[str | None, Query(description="Only this task.", json_schema_extra={"type": "integer", "minimum": 0})]
 
 
-@router.get("", **describe(TapAnswer, errors=(400, 403, 404)))
+@router.get("", **describe(TapAnswer, errors=(400, 403, 404, 503)))
 async def tap(
     connector: ConnectorName,
     request: Request,
@@ -55,11 +55,11 @@ async def tap(
     """
     wanted = up_to(_MOST_RECORDS, "records", records)
     patience = up_to(_MOST_SECONDS, "seconds", seconds)
-    tapping = api.herder.tap(connector, whole("task", task), wanted, patience)
-    here = asyncio.ensure_future(_full(tapping, patience))
     query = f"records={wanted}&seconds={patience}" + ("" if task is None else f"&task={task}")
     path = f"/connectors/{quote(connector, safe='')}/tap?{query}&forward=false"
     others = others_of(api.herder, connector) if flag(forward, default=True) else ()
+    tapping = api.herder.tap(connector, whole("task", task), wanted, patience)
+    here = asyncio.ensure_future(_full(tapping, patience))
     peers = [asyncio.ensure_future(_ask(api, request, worker, path, patience + _PEER_S)) for worker in others]
     try:
         pending: set[asyncio.Future[Any]] = {here, *peers}

@@ -60,7 +60,9 @@ class Herder(Protocol):
         """The topics that it used (KIP-558), none for an unknown one. ForbiddenError where topics are not tracked."""
 
     def tap(self, name: str, task: int | None, records: int, seconds: float) -> Tapping:
-        """Look at records of its tasks on this worker, of one or all. Close it. ForbiddenError if that is off."""
+        """Look at records of its tasks on this worker, of one or all. Close it. ForbiddenError if that is off;
+        BusyError while as many look as may.
+        """
 
     def close_tap(self, tapping: Tapping) -> None:
         """Nobody looks at them any longer."""

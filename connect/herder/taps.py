@@ -11,10 +11,13 @@ from typing import Final
 
 import msgspec
 
+from connect.herder.errors import BusyError
 from connect.pipeline.outcome import SeenOutcome
 from connect.worker import messages
 from connect.worker.supervisor import TaskProcess
 
+#: Those who look at a time: each look costs the task that shows its records, and holds a connection of the REST API.
+AT_ONCE: Final = 32
 #: How long the pipe of a task may take.
 _TAKEN_WITHIN_S: Final = 0.1
 
@@ -57,8 +60,14 @@ class Taps:
         self._lock = threading.Lock()
 
     def open(self, processes: dict[int, TaskProcess], records: int, seconds: float) -> Tapping:
-        """Look at so many records of these tasks, for at most this long."""
+        """Look at so many records of these tasks, for at most this long.
+
+        Raises:
+            BusyError: as many look already as may at a time.
+        """
         with self._lock:
+            if len(self._open) >= AT_ONCE:
+                raise BusyError(f"{AT_ONCE} look at records of this worker's tasks already. Try again in a moment.")
             tapping = Tapping(next(self._questions), records, set(processes))
             self._open[tapping.question] = tapping
         for number, process in processes.items():

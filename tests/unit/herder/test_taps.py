@@ -3,8 +3,10 @@
 from typing import Any
 
 import msgspec
+import pytest
 
-from connect.herder.taps import Taps
+from connect.herder.errors import BusyError
+from connect.herder.taps import AT_ONCE, Taps
 from connect.pipeline.outcome import SeenOutcome
 from connect.pipeline.seen import SeenRecord
 from connect.worker.messages import OpenTap, Tapped
@@ -51,6 +53,15 @@ def test_who_looks_at_the_same_time_gets_only_what_is_for_them() -> None:
     taps.close(second)
     taps.take(0, Tapped(second.question, SHOWN))
     assert len(second.records) == 1
+
+
+def test_only_so_many_look_at_a_time() -> None:
+    taps = Taps()
+    looks = [taps.open(two(), 1, 60.0) for _ in range(AT_ONCE)]
+    with pytest.raises(BusyError, match="already"):
+        taps.open(two(), 1, 60.0)
+    taps.close(looks[0])
+    taps.open(two(), 1, 60.0)
 
 
 def test_tasks_that_all_show_none_are_not_waited_for() -> None:
