@@ -52,7 +52,7 @@ from connect.errors import (
 )
 from connect.telemetry.outages import Waiter
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 __all__ = [
     "Batch",
