@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
-from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp
 
 from connect import __version__
@@ -45,7 +44,7 @@ from rest.api import REQUEST_TIMEOUT_S, Api
 from rest.body_room import BodyError, body_error
 from rest.bounded_bodies import BoundedBodies, Rooms
 from rest.cluster_id import ClusterId
-from rest.edge import Edge, Hosts, Origins, OtherOrigins, Proxies
+from rest.edge import Cors, Edge, Hosts, Origins, OtherOrigins, Proxies
 from rest.forwarding import AnsweredElsewhereError, Forwarding, answered_elsewhere
 from rest.headers import ResponseHeaders, parse_rules
 from rest.internal_requests import InternalRequests
@@ -185,13 +184,7 @@ def _routers(parts: frozenset[Part], *, workers: bool, metrics_page: bool) -> li
 def _at_the_edge(app: ASGIApp, options: RestOptions, security: RestSecurityOptions, raw: Mapping[str, str]) -> ASGIApp:
     origins = OtherOrigins(options.allowed_origins)
     if origins:
-        app = CORSMiddleware(
-            app,
-            allow_origins=["*"] if origins.any else origins.exact,
-            allow_origin_regex=origins.pattern,
-            allow_methods=comma_separated(options.allowed_methods) or ["GET", "POST", "HEAD"],
-            allow_headers=["*"],
-        )
+        app = Cors(app, origins, comma_separated(options.allowed_methods) or ["GET", "POST", "HEAD"])
     app = Edge(app, Hosts.of(raw, security.allowed_hosts), Origins(origins), Proxies(security.forwarded_allow_ips))
     rules = parse_rules(options.header_rules)
     return ResponseHeaders(app, rules) if rules else app

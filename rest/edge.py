@@ -11,6 +11,7 @@ from socket import socket
 from typing import Final
 from urllib.parse import urlsplit
 
+from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from connect.errors import ConfigError
@@ -96,6 +97,8 @@ def _own(name: str) -> bool:
 
 _READS: Final = {"GET", "HEAD", "OPTIONS"}
 _KEY: Final = "access.control.allow.origin"
+#: Scheme, name of a host and port. What is longer is none, and would take patterns long.
+_LONGEST_ORIGIN: Final = 300
 #: What no name has, but patterns have.
 _PATTERN: Final = frozenset("*+?()[]{}|^$\\")
 _PORTS: Final = {"http": 80, "https": 443}
@@ -124,15 +127,29 @@ class OtherOrigins:
             raise ConfigError(_KEY, f"{error} Write origins, such as https://ui.example.com, or patterns.") from None
 
     def __contains__(self, origin: str) -> bool:
-        return self.any or origin in self.exact or any(one.fullmatch(origin) for one in self._patterns)
+        if self.any or origin in self.exact:
+            return True
+        return len(origin) <= _LONGEST_ORIGIN and any(one.fullmatch(origin) for one in self._patterns)
 
     def __bool__(self) -> bool:
         return self.any or bool(self.exact)
 
-    @property
-    def pattern(self) -> str | None:
-        """One for all patterns together; None without any."""
-        return "(?a:" + "|".join(f"(?:{one.pattern})" for one in self._patterns) + ")" if self._patterns else None
+
+class Cors(CORSMiddleware):
+    """Allows web pages of other servers to read answers.
+
+    Args:
+        app: what answers.
+        origins: of these pages.
+        methods: that they may use.
+    """
+
+    def __init__(self, app: ASGIApp, origins: OtherOrigins, methods: Sequence[str]) -> None:
+        super().__init__(app, ["*"] if origins.any else (), methods, ["*"])
+        self._origins = origins
+
+    def is_allowed_origin(self, origin: str) -> bool:
+        return origin in self._origins
 
 
 class Origins:

@@ -51,13 +51,13 @@ _OF_ALL: Final = re.compile(
 )
 #: Where reasons quote documents, which may hold what no log should: to the end of a reason, or within it.
 _QUOTED: Final = re.compile(
-    r"\.? *(Preview of field's value:|at \[Source:|The prefix of the first immense term is:).*"
+    r"\.? ?(Preview of field's value:|at \[Source:|The prefix of the first immense term is:).*"
     r'|(?<=For input string)s?: ".*"|(?<=do not match field value): .*',
     re.DOTALL,
 )
 #: The causes of these quote values between any of these marks.
 _OF_VALUES: Final = frozenset({"document_parsing_exception", "mapper_parsing_exception"})
-_MARKED: Final = re.compile(r"\[.*\]|\(.*\)|'.*'|\".*\"", re.DOTALL)
+_MARKS: Final = ("[]", "()", "''", '""')
 _ADVICE: Final = {
     401: ("credentials", "Check connection.username and connection.password, or connection.api.key"),
     403: ("credentials", "This user lacks a privilege: grant it"),
@@ -170,9 +170,25 @@ def _reason(body: Any) -> tuple[str, str]:
         if (more := str(cause.get("reason") or "")) and more not in told:
             told += more
             more = _QUOTED.sub("", more)
-            reason += f": {_MARKED.sub('[...]', more) if kind in _OF_VALUES else more}"
+            reason += f": {_without_values(more) if kind in _OF_VALUES else more}"
         cause = cause.get("caused_by")
     return kind, " ".join(reason.split())[:1000]
+
+
+def _without_values(reason: str) -> str:
+    """A reason without what is between marks: from the first one of a kind to the last."""
+    found, at = "", 0
+    while True:
+        spans = []
+        for opening, closing in _MARKS:
+            start = reason.find(opening, at)
+            if 0 <= start < (end := reason.rfind(closing)):
+                spans.append((start, end))
+        if not spans:
+            return found + reason[at:]
+        start, end = min(spans)
+        found += f"{reason[at:start]}[...]"
+        at = end + 1
 
 
 def _plain(error: BaseException) -> str:

@@ -157,6 +157,12 @@ def test_a_page_is_its_own_by_host_and_port(origin: str, host: str, may: bool) -
     assert (Origins(OtherOrigins(origin)).refusal(scope) is None) is bool(origin)
 
 
+def test_what_is_longer_than_an_origin_is_not_compared_with_patterns() -> None:
+    origins = OtherOrigins(r"https://.*a.*b.*\.example\.com")
+    assert "https://ab.example.com" in origins
+    assert f"https://{'ab' * 20_000}.example.com" not in origins  # which would take hours where it does not match
+
+
 def test_every_origin_of_a_request_has_to_be_allowed() -> None:
     both = [(b"host", b"a"), (b"origin", b"http://a"), (b"origin", b"http://evil.example")]
     assert Origins(OtherOrigins("")).refusal({"method": "POST", "headers": both}) is not None
