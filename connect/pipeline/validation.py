@@ -257,15 +257,11 @@ def _check_converter(
         found.error(key, missing.message)
         return
     version = sub_config.get("plugin.version")
-    if not own:
-        try:
-            chain.find([CONVERTERS[key]], name, version)
-        except _OtherLanguageError as other:
-            found.error(key, f"{other} Or set {key} for this connector: this is the worker's.")
-            return
-        except (ConnectError, ValueError):
-            pass  # for the worker, below
-    loaded = _class(chain.find, [CONVERTERS[key]], name, version, lambda message: error(key, message))
+
+    def elsewhere(message: str) -> None:
+        found.error(key, message if own else f"{message} Or set {key} for this connector: this is the worker's.")
+
+    loaded = _class(chain.find, [CONVERTERS[key]], name, version, lambda message: error(key, message), elsewhere)
     if loaded is None:
         found.known |= {k for k in config if k.startswith(prefix)}
         return
@@ -330,11 +326,17 @@ def _class(
     name: str,
     version: str | None,
     error: Callable[[str], None],
+    elsewhere: Callable[[str], None] | None = None,
 ) -> tuple[PluginKind, type[Any]] | None:
-    """A plug-in's kind and class; None when there is none, and `error` was called with the reason."""
+    """A plug-in's kind and class; None when there is none, and `error` was called with the reason.
+
+    `elsewhere` is called instead where there is one in another language only.
+    """
     try:
         ref = find(kinds, name.strip(), version)
         return ref.kind, load(ref)
+    except _OtherLanguageError as problem:
+        (elsewhere or error)(one_line(problem))
     except (ConnectError, ValueError) as problem:
         error(one_line(problem))
     except (Exception, SystemExit) as problem:  # importing a plug-in runs its code

@@ -1,4 +1,4 @@
-"""Errors of records, as opposed to those of a database or a connection."""
+"""Errors of records, and those of a database or a connection: which is which, and what may be done about it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from typing import Final
 
 from sqlalchemy.exc import DBAPIError, StatementError
 
-from connect import SchemaError
+from connect import ConnectError, RetriableError, SchemaError
+from connectors.jdbc.database import Database, TableName, passes
+from connectors.jdbc.database.connection import reason
 
 #: Classes of SQLSTATE that speak of values: cardinality, data, constraints, a view's check option, triggers; and one of
 #: what is too large for an index or a type.
@@ -36,6 +38,10 @@ class Misfit(RowError):
     """A record would need a change of its table that is not allowed, or impossible."""
 
 
+class Outdated(Exception):
+    """Columns of a table are no more of the types that they had when they were read."""
+
+
 def is_about_rows(error: BaseException) -> bool:
     """Whether other rows may well be written: a value or a key is at fault, not a statement."""
     if isinstance(error, RowError):
@@ -60,3 +66,28 @@ def is_about_rows(error: BaseException) -> bool:
     return bool(names & {"DataError", "IntegrityError"}) or (
         module.startswith("sqlite3") and isinstance(cause, OverflowError | ValueError | TypeError)
     )
+
+
+def is_passing(error: BaseException) -> bool:
+    """Whether the same may succeed later."""
+    return isinstance(error, RetriableError) or (not isinstance(error, ConnectError) and passes(error))
+
+
+def may_be_outdated(error: BaseException) -> bool:
+    """Whether a statement was refused, and not a record: it may be for columns that are no more as they were read."""
+    if isinstance(error, Outdated):
+        return True
+    # Every driver has this class (PEP 249), and so has SQLAlchemy.
+    of_database = any(each.__name__ == "DatabaseError" for each in type(error).__mro__)
+    return of_database and not (is_passing(error) or is_about_rows(error))
+
+
+def plain(error: Exception, database: Database, table: TableName | None, trimmed: bool) -> ConnectError:
+    """An error of a database, or of its driver, as users read it."""
+    if isinstance(error, ConnectError):
+        return error
+    cause = getattr(error, "orig", None) or error
+    where = f'{database}, table "{table}"' if table is not None else str(database)
+    found = ConnectError(f"{where}: {reason(error, trimmed=trimmed)}")
+    found.__cause__ = None if trimmed else cause
+    return found

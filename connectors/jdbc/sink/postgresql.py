@@ -13,7 +13,9 @@ import pyarrow as pa
 import pyarrow.csv
 from sqlalchemy import Connection
 
-from connectors.jdbc.sink.statements import MOST_STAGED, Layout, Outdated
+from connectors.jdbc.sink.errors import Outdated
+from connectors.jdbc.sink.staging import Staging
+from connectors.jdbc.sink.statements import Layout
 from connectors.jdbc.sink.target import Target
 
 #: Nulls are nothing, texts always in quotes: an empty text is not null.
@@ -25,8 +27,7 @@ class PostgresStatements:
 
     def __init__(self) -> None:
         self._raw: Any = None
-        self._staging: dict[Layout, str] = {}
-        self._numbers: dict[tuple[str, str], int] = {}
+        self._staging = Staging()
         self._used: set[str] = set()
         self._copies: dict[Layout, bool] = {}
 
@@ -38,7 +39,7 @@ class PostgresStatements:
         self._used.clear()
 
     def forget(self) -> None:
-        self._staging.clear()
+        self._staging.forget()
         self._copies.clear()
 
     def insert(self, connection: Connection, layout: Layout, rows: pa.RecordBatch) -> None:
@@ -85,15 +86,15 @@ class PostgresStatements:
         """The name of a temporary table that holds these rows until the transaction ends."""
         name, columns = self._staging.get(layout), ", ".join(layout.names)
         if name is None:
-            # One of this number may be there, with the types of another time, or be gone with a rollback.
-            number = self._number((layout.target.quoted, columns))
-            name = f"pg_temp.connect_staging_{number}"
+            # One of this name may be there, with the types of another time, or be gone with a rollback.
+            new = self._staging.new_name(layout)
+            name = f"pg_temp.{new}"
             self._run(f"DROP TABLE IF EXISTS {name}")
             self._run(
-                f"CREATE TEMPORARY TABLE connect_staging_{number} ON COMMIT DELETE ROWS AS "
+                f"CREATE TEMPORARY TABLE {new} ON COMMIT DELETE ROWS AS "
                 f"SELECT {columns} FROM {layout.target.quoted} WITH NO DATA"
             )
-            self._staging[layout] = name
+            self._staging.made(layout, name)
         elif name in self._used:
             self._run(f"DELETE FROM {name}")
         elif self._has_other_types(layout, name):
@@ -102,13 +103,6 @@ class PostgresStatements:
         self._used.add(name)
         self._copy(f"{name} ({columns})", rows)
         return name
-
-    def _number(self, which: tuple[str, str]) -> int:
-        """The number of a staging table. Their number is limited: a commit empties each that there is."""
-        if which not in self._numbers and len(self._numbers) >= MOST_STAGED:
-            self._numbers.clear()
-            self._staging.clear()
-        return self._numbers.setdefault(which, len(self._numbers))
 
     def _has_other_types(self, layout: Layout, staging: str) -> bool:
         """Whether columns of the table were changed since. From here on they stay until the transaction ends."""

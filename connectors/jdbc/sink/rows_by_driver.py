@@ -18,7 +18,8 @@ from connect.data.times import DAY_MS, EPOCH_DAY, time_ms, timestamp_ms
 from connectors.jdbc.sink import load_data
 from connectors.jdbc.sink.cells import python_rows
 from connectors.jdbc.sink.errors import RowError
-from connectors.jdbc.sink.statements import MOST_STAGED, Change, Layout, chunks
+from connectors.jdbc.sink.staging import Staging
+from connectors.jdbc.sink.statements import Change, Layout, chunks
 from connectors.jdbc.sink.target import Target, TargetColumn
 
 log = logging.getLogger(__name__)
@@ -133,15 +134,14 @@ class MySqlStatements(DriverStatements):
         self._loads = False
         self._stages = True  # until the server refuses it
         self._most = float("inf")  # bytes of a statement
-        self._staging: dict[Layout, str] = {}
-        self._numbers: dict[tuple[str, str], int] = {}
+        self._staging = Staging()
 
     def begin(self, connection: Connection) -> None:
         """See `Statements`."""
         raw = connection.connection.driver_connection
         if raw is not self._raw:
             self._raw = raw
-            self._staging.clear()
+            self._staging.forget()
             self._stages = True
             ours = hasattr(raw, "_local_infile")
             self._loads = ours and load_data.is_allowed(raw)
@@ -205,12 +205,7 @@ class MySqlStatements(DriverStatements):
         if name is not None:
             connection.exec_driver_sql(f"DELETE FROM {name}")
             return name
-        columns = ", ".join(layout.names)
-        which = (layout.target.quoted, columns)
-        if which not in self._numbers and len(self._numbers) >= MOST_STAGED:
-            self._numbers.clear()
-            self._staging.clear()
-        name = f"connect_staging_{self._numbers.setdefault(which, len(self._numbers))}"
+        columns, name = ", ".join(layout.names), self._staging.new_name(layout)
         try:
             connection.exec_driver_sql(f"DROP TEMPORARY TABLE IF EXISTS {name}")
             connection.exec_driver_sql(
@@ -222,7 +217,7 @@ class MySqlStatements(DriverStatements):
             log.info("Rows are inserted, not loaded, as the user may not create temporary tables: %s", error.orig)
             self._stages = False
             return None
-        self._staging[layout] = name
+        self._staging.made(layout, name)
         return name
 
     def upsert_clause(self, keys: Sequence[str], changed: Sequence[str]) -> str:

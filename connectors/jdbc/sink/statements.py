@@ -7,15 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 import pyarrow as pa
 from sqlalchemy import Connection
 
 from connectors.jdbc.sink.target import Target, TargetColumn
-
-#: How many staging tables a session has at most. Records whose fields come and go have ever new columns.
-MOST_STAGED: Final = 50
 
 
 @dataclass(frozen=True)
@@ -42,10 +39,6 @@ class Layout:
     def changed(self) -> list[int]:
         """Which columns of a row that is there are set."""
         return [at for at, column in enumerate(self.columns) if at >= self.keys and column.name not in self.kept]
-
-
-class Outdated(Exception):
-    """Columns of a table are no more of the types that they had when they were read."""
 
 
 class Statements(Protocol):

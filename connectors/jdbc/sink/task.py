@@ -126,8 +126,7 @@ class JdbcSinkTask(SinkTask):
         self._written.append(self._writer.write(batches))
 
     def _write(self, batches: Sequence[SinkBatch]) -> None:
-        from connectors.jdbc.sink.errors import is_about_rows
-        from connectors.jdbc.sink.writer import is_passing
+        from connectors.jdbc.sink.errors import is_about_rows, is_passing
 
         try:
             try:
@@ -144,7 +143,7 @@ class JdbcSinkTask(SinkTask):
 
     def _refused(self, error: Exception) -> Exception:
         """The error to raise for an error of a write."""
-        from connectors.jdbc.sink.writer import is_passing, plain
+        from connectors.jdbc.sink.errors import is_passing, plain
 
         table = self._writer.at
         self.context.metrics.count("jdbc_write_errors_total", table=str(table or ""))

@@ -15,21 +15,21 @@ import sqlalchemy
 from sqlalchemy import Connection
 from sqlalchemy.dialects import postgresql
 
-from connect import ConnectError, RetriableError, SinkBatch, SinkRecord, TopicPartition, Type
+from connect import ConnectError, SinkBatch, SinkRecord, TopicPartition, Type
 from connect.data.evolution_policy import FAIL, PASS
 from connect.data.struct_columns import FieldColumn
-from connectors.jdbc.database import Database, TableName, passes
+from connectors.jdbc.database import Database, TableName
 from connectors.jdbc.database.connection import reason
 from connectors.jdbc.database.types_to_sql import Meaning, meaning_of
 from connectors.jdbc.sink.cells import Zones, cells
-from connectors.jdbc.sink.errors import Misfit, RowError, is_about_rows
+from connectors.jdbc.sink.errors import Misfit, RowError, is_about_rows, is_passing, may_be_outdated
 from connectors.jdbc.sink.keys import INSERT, UPDATE, UPSERT, JdbcSinkOptions
 from connectors.jdbc.sink.ledger import Ledger, begin
 from connectors.jdbc.sink.postgresql import PostgresStatements
 from connectors.jdbc.sink.routing import Routing
 from connectors.jdbc.sink.rows_by_core import CoreStatements
 from connectors.jdbc.sink.rows_by_driver import MySqlStatements, SqliteStatements
-from connectors.jdbc.sink.statements import Layout, Outdated, Statements
+from connectors.jdbc.sink.statements import Layout, Statements
 from connectors.jdbc.sink.steps import DELETE, TRUNCATE, Laid, Step, steps
 from connectors.jdbc.sink.target import Target, TargetColumn, Wanted
 from connectors.jdbc.sink.units import Fields, Reader, Unit
@@ -131,7 +131,7 @@ class Writer:
                 prepared = write(batches) if batches else []
         except BaseException as error:
             self._failed(error)
-            if known and _may_be_outdated(error):
+            if known and may_be_outdated(error):
                 # Columns are read once: somebody may have dropped or changed some since, or the whole table.
                 return self._once(batches, write)
             raise
@@ -406,31 +406,6 @@ class _Behind(Exception):
     def __init__(self, offsets: Mapping[TopicPartition, int]) -> None:
         super().__init__()
         self.offsets = offsets
-
-
-def is_passing(error: BaseException) -> bool:
-    """Whether the same may succeed later."""
-    return isinstance(error, RetriableError) or (not isinstance(error, ConnectError) and passes(error))
-
-
-def _may_be_outdated(error: BaseException) -> bool:
-    """Whether a statement was refused, and not a record: it may be for columns that are no more as they were read."""
-    if isinstance(error, Outdated):
-        return True
-    # Every driver has this class (PEP 249), and so has SQLAlchemy.
-    of_database = any(each.__name__ == "DatabaseError" for each in type(error).__mro__)
-    return of_database and not (is_passing(error) or is_about_rows(error))
-
-
-def plain(error: Exception, database: Database, table: TableName | None, trimmed: bool) -> ConnectError:
-    """An error of a database, or of its driver, as users read it."""
-    if isinstance(error, ConnectError):
-        return error
-    cause = getattr(error, "orig", None) or error
-    where = f'{database}, table "{table}"' if table is not None else str(database)
-    found = ConnectError(f"{where}: {reason(error, trimmed=trimmed)}")
-    found.__cause__ = None if trimmed else cause
-    return found
 
 
 def _statements(kind: str, options: JdbcSinkOptions) -> Statements:

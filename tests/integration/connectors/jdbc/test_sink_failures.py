@@ -13,7 +13,7 @@ import pytest
 
 from connect import ConnectError, Schema, SinkRecord, TopicPartition, Type
 from connect.testing import SinkRun
-from connectors.jdbc.sink import JdbcSinkConnector, postgresql
+from connectors.jdbc.sink import JdbcSinkConnector
 from tests.integration.connectors.jdbc.sink_fixtures import target
 from tests.integration.connectors.jdbc.sink_targets import Maria, Postgres, Sqlite, Target, person
 from tests.servers.mariadb import MariaServer
@@ -90,7 +90,7 @@ def test_fields_that_come_and_go_leave_no_end_of_staging_tables(
     postgres_database: PostgresDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A commit empties each of them: with a thousand it takes a tenth of a second."""
-    monkeypatch.setattr(postgresql, "MOST_STAGED", 3)
+    monkeypatch.setattr("connectors.jdbc.sink.staging.MOST", 3)
     target, fields = Postgres(postgres_database), "abcd"
     target.execute(f"CREATE TABLE people (id integer PRIMARY KEY, {', '.join(f'{name} int' for name in fields)})")
     staging = "SELECT count(*) FROM pg_class WHERE relname LIKE 'connect_staging%'"
