@@ -173,7 +173,8 @@ class _Masks(dict[type, Any]):
             return text
         if kind not in (int, float, Decimal):
             raise DataError(f"A {kind.__name__} cannot be masked by a replacement. Mask it without one.")
-        if not _NUMBER.fullmatch(text):
+        # Java looks at one half of a surrogate pair at a time, which is no digit.
+        if not _NUMBER.fullmatch(text) or max(text) > "\uffff":
             raise DataError(f'The replacement "{text}" is not a number, but the field to mask holds one.')
         number = Decimal(text)
         if kind is float:
