@@ -46,6 +46,9 @@ class ErrorTopics:
         self._told_of_refusal = refused
         self._producer: BatchProducer | None = None
         self._unsettled = False
+        # Why a record is in no topic. Nothing behind it may be committed, even if a plug-in has caught this; where it
+        # is no error, the task is to stop.
+        self._unwritten: BaseException | None = None
 
     def send(self, topic: str, letter: EncodedRecord, partition: int | None = None) -> None:
         """Send a record; waits while too much is unacknowledged. Without a partition it goes by its key, as in Java.
@@ -64,22 +67,28 @@ class ErrorTopics:
         ).with_columns(headers=Plain([letter.headers]) if letter.headers else Constant(None, 1))
         self._unsettled = True
         try:
-            self._producer.send(batch, None)
-        except DeliveryError as error:
-            self._refused(error, None)
+            try:
+                self._producer.send(batch, None)
+            except DeliveryError as error:
+                self._refused(error, None)
+        except BaseException as error:
+            self._unwritten = error
+            raise
         self._producer.deliveries.acknowledged()
 
     def settle(self) -> None:
         """Return when everything is acknowledged. Raises as `send` does, and what `keep_going` raises."""
-        while self._unsettled and not self.settled(_SLICE_S):
+        while not self.settled(_SLICE_S):
             self._keep_going()
 
     def settled(self, seconds: float) -> bool:
         """Wait this long until everything is acknowledged, and return whether it is. Raises as `send` does."""
+        if isinstance(self._unwritten, Exception):
+            raise self._unwritten
         if self._producer is not None and self._unsettled:
             self._unsettled = not self._producer.drain(seconds)
             self._producer.deliveries.acknowledged()
-        return not self._unsettled
+        return not self._unsettled and self._unwritten is None
 
     def close(self) -> None:
         """Wait a moment for unacknowledged records, then drop them."""
