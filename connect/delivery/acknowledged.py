@@ -119,13 +119,13 @@ class AcknowledgedOutput(Output):
         self._store_acknowledged()
 
     def finish(self, seconds: float) -> None:
-        deadline = time.monotonic() + seconds
+        deadline, deliveries = time.monotonic() + seconds, self.producer.deliveries
         try:
             self.producer.drain(seconds)
         finally:
             self._collect()
             if self._source.lease.holds_lease():
-                while not self._dead_letters_settled() and time.monotonic() < deadline:
+                while not self._dead_letters_settled() and deliveries.rows and time.monotonic() < deadline:
                     pass
                 self._store_acknowledged()
 

@@ -114,6 +114,12 @@ class Deliveries:
         self.bytes += delivery.size
         self.rows += delivery.rows
 
+    def withdraw(self) -> None:
+        """The batch that was added last is not sent after all."""
+        delivery = self._under_way.pop()
+        self.bytes -= delivery.size
+        self.rows -= delivery.rows
+
     def give_up(self, error: DeliveryError, message: Any) -> bool:
         """Give up a refused record, unless `refused` raises. Returns whether it is given up."""
         try:

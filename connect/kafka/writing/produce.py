@@ -113,11 +113,17 @@ class BatchProducer:
         delivery = Delivery(mark, len(batch), told, self._given_back, size)
         delivery.timestamp = None if batch.timestamps[0] in _NO_TIME else batch.timestamps[0]
         self.deliveries.add(delivery)
-        for topic, places in batch.places_by_topic().items():
+        topics = batch.places_by_topic()
+        try:
+            for topic in topics:
+                if topic not in self._known_topics:
+                    self._know(topic)
+        except BaseException:
+            self.deliveries.withdraw()  # nothing of it was passed to the client, so nobody is to wait for it
+            raise
+        for topic, places in topics.items():
             part = batch if len(places) == len(batch) else batch.take(places)
             of_part = each if each is None or part is batch else partial(_each_of_part, each, places)
-            if topic not in self._known_topics:
-                self._know(topic)
             is_dated = not part.timestamps.constant or part.timestamps[0] is not None
             if is_dated and any(timestamp not in _NO_TIME for timestamp in part.timestamps):
                 self._clock.dated_topics.add(topic)

@@ -162,6 +162,27 @@ class Waits(Exception):
     """A producer waits for acknowledgements."""
 
 
+@pytest.mark.promise("P1", "P11")
+@pytest.mark.parametrize("topics", [["b"], ["a", "b"]], ids=["its only topic", "one of its topics"])
+def test_a_batch_that_was_to_wait_for_a_topic_is_not_under_way_when_the_wait_ends(topics: list[str]) -> None:
+    """The task is to stop: what it waits for before it ends is what may still be acknowledged."""
+    is_over = False
+
+    def wait() -> None:
+        if is_over:
+            raise Waits
+
+    producer = Producer(SETTINGS, wait, lambda error, _: None)
+    producer.send(SourceBatch("a", Values.raw([b"x"])), "first")
+    producer.client._report(None, None)
+    is_over = True
+    with pytest.raises(Waits):
+        producer.send(SourceBatch(Plain(topics), Values.raw([b"x"] * len(topics))), "second")
+    assert producer.drain(0.01)
+    assert producer.deliveries.acknowledged() == ["first"]
+    assert (producer.sent, producer.deliveries.rows, producer.deliveries.bytes) == (1, 0, 0)
+
+
 @pytest.mark.promise("P7")
 @pytest.mark.parametrize(
     "columns",
