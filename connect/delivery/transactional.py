@@ -149,12 +149,12 @@ class TransactionalOutput(Output):
         """Have a transaction open, with its whole content."""
         if self._open:
             return
+        torn, self._torn = self._torn, True
         if self._claim is not None and self.producer.must_claim:
             log.info("The end of a transaction had to be sent twice: the transactional id is claimed again.")
-            self._claim()
+            self._claim()  # if it raises, a newer task may exist: nothing is committed any more
         self.producer.begin()
         self._open = True
-        torn, self._torn = self._torn, True
         for part in self._parts:
             if part.sends():
                 self._hand_over(part)

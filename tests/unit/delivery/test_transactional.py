@@ -318,6 +318,24 @@ def test_who_is_fenced_writes_nothing_more(at: Setting) -> None:
     assert at.task.told == []
 
 
+@pytest.mark.promise("P3", "P10")
+def test_a_task_that_claims_its_id_again_and_is_no_longer_the_current_one_commits_nothing(at: Setting) -> None:
+    at.boundary = IntervalBoundary(10, at.clock.now)
+
+    def not_current() -> None:
+        at.broker.must_claim = False  # it holds the id, and another task begins
+        raise Stopping
+
+    at.claim = not_current  # type: ignore[method-assign]
+    at.send(1)
+    at.broker.trouble, at.broker.must_claim = [AbortableError("no")], True
+    at.clock.now += 10
+    with pytest.raises(Stopping):
+        at.it.serve()
+    at.it.finish(1)
+    assert at.broker.committed == []
+
+
 def test_a_batch_that_was_sent_in_part_is_never_committed(at: Setting) -> None:
     at.boundary = IntervalBoundary(10, at.clock.now)
     at.send(1)
