@@ -42,28 +42,28 @@ class ConnectorWork:
         """Run an operation on a connector after those before it; the returned future gets its error."""
         return self._queues.submit(name, work)
 
-    def submit(self, name: str, what: str, work: Callable[[], None]) -> Future[None]:
-        """Run an operation on a connector after those before it, unless the worker is stopping by then."""
+    def submit(self, name: str, what: str, work: Callable[[], None]) -> Future[Exception | None]:
+        """Run an operation on a connector after those before it, unless the worker is stopping by then.
 
-        def run() -> None:
-            if not self._ending:
-                self.or_fail(name, what, work)
+        The result is the error that made the connector FAILED, if one did.
+        """
+        return self._queues.submit(name, lambda: None if self._ending else self.or_fail(name, what, work))
 
-        return self._queues.submit(name, run)
-
-    def or_fail(self, name: str, what: str, work: Callable[[], None]) -> None:
-        """Run it now. While the worker is stopping, errors are not reported."""
+    def or_fail(self, name: str, what: str, work: Callable[[], None]) -> Exception | None:
+        """Run it now, and return its error. While the worker is stopping, errors are not reported."""
         try:
             with self._operations.enter(what, name):
                 work()
         except Exception as error:
             if self._ending:
-                return
+                return None
             log.error("%s", error, extra={"about": name}, exc_info=not isinstance(error, ConnectError))
             if isinstance(error, ConnectorCallError):
                 self._failed(name, error.trace, error.kind)
             else:
                 self._failed(name, traceback.format_exc(), kind_of(error))
+            return error
+        return None
 
     def idle(self, name: str) -> Future[None]:
         """See `KeyedQueues.idle`."""

@@ -140,7 +140,10 @@ class Herder(Protocol):
     def restart_connector(
         self, name: str, *, include_tasks: bool = False, only_failed: bool = False
     ) -> Future[ConnectorState]:
-        """Restart it, its tasks if asked, or only what FAILED (KIP-745). The result says what is being restarted."""
+        """Restart it, its tasks if asked, or only what FAILED (KIP-745). The result says what is being restarted.
+
+        HerderError, in the future, where it alone is restarted and does not start.
+        """
 
     def restart_task(self, name: str, number: int) -> Future[None]:
         """Restart one task. NotFoundError."""

@@ -21,7 +21,7 @@ from connect.herder.config_recorder import NoRecorder
 from connect.herder.connector_work import KeyedQueues, then
 from connect.herder.current_operations import CurrentOperations
 from connect.herder.dead_letters import DeadLetters
-from connect.herder.errors import ElsewhereError, ForbiddenError
+from connect.herder.errors import ElsewhereError, ForbiddenError, HerderError
 from connect.herder.fencing import Fencing
 from connect.herder.health import health_of, readiness_of, waits_for
 from connect.herder.lag import ConnectorLag, LagWatch
@@ -267,14 +267,21 @@ class WorkerHerder:
             raise ElsewhereError
         self._assigned.restarts.cancel(name, None)
         done = self._assigned.queue.submit(name, what, lambda: self._assigned.run_connector(name))
-        return then(done, lambda: self.status(name))
+
+        def answer() -> ConnectorState:
+            if (error := done.result()) is not None:
+                raise HerderError(f"Failed to start connector: {name}. {error}") from error
+            return self.status(name)
+
+        return then(done, answer)
 
     def restart_task(self, name: str, number: int) -> Future[None]:
         if self.owner_url(name, number) is not None:
             raise ElsewhereError
         self._assigned.restarts.cancel(name, number)
         what = f"restarting task {name}-{number}"
-        return self._assigned.queue.submit(name, what, lambda: self._assigned.run_task(name, number))
+        done = self._assigned.queue.submit(name, what, lambda: self._assigned.run_task(name, number))
+        return then(done, lambda: None)
 
     def alter_offsets(self, name: str, entries: Sequence[OffsetEntry]) -> Future[str]:
         return self._change_offsets(name, lambda config: offsets.altering(self.worker, name, config, entries))

@@ -13,10 +13,12 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 import msgspec
 
+from connect.herder.errors import HerderError
 from connect.herder.worker_herder import WorkerHerder, standalone
 from connect.settings.properties import load
 from connect.settings.resolver import Resolver
@@ -40,7 +42,8 @@ class Wishes:
         self._herder.delete_connector(name).result()
 
     def restart(self, name: str) -> None:
-        self._herder.restart_connector(name).result()
+        with suppress(HerderError):  # it fails once more, as its status says
+            self._herder.restart_connector(name).result()
 
     def restart_task(self, name: str, task: int) -> None:
         self._herder.restart_task(name, task).result()

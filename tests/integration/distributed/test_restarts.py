@@ -48,6 +48,10 @@ def test_a_failed_connector_is_restarted(two: Pool, name: str, tmp_path: Path) -
     asked.create(name, steady(tmp_path, 1))
     two.until(lambda: all(worker.runs(name, 0, "FAILED") for worker in two.workers), "it fails")
     assert "told to fail by fail-connector" in asked.get(f"/connectors/{name}/status")["connector"]["trace"]
+    for worker in two.workers:  # one of them has it, the other one forwards
+        answer = worker.ask("POST", f"/connectors/{name}/restart")
+        assert answer.status == 500
+        assert answer.body["message"] == f"Failed to start connector: {name}. told to fail by fail-connector"
     (tmp_path / "fail-connector").unlink()
     assert asked.ask("POST", f"/connectors/{name}/restart?onlyFailed=true").status == 202
     two.until(lambda: all(worker.runs(name, 1) for worker in two.workers), "it runs with its task")
@@ -70,7 +74,7 @@ def test_what_is_restarted_is_what_was_asked_for(
     for part in failed:
         (tmp_path / f"fail-{part}").touch()
     if "connector" in failed:
-        asked.do("POST", f"/connectors/{name}/restart")
+        assert asked.ask("POST", f"/connectors/{name}/restart").status == 500
     broken = {part: "FAILED" if part in failed else "RUNNING" for part in parts}
 
     def all_say(states: dict[str, str]) -> bool:
