@@ -17,6 +17,7 @@ from typing import Any
 from connect.api.metrics import PluginMetrics
 from connect.api.source import TransactionContext
 from connect.errors import ConnectError
+from connect.storage.offsets import to_json
 from connect.telemetry.levels import levels
 from connect.worker import messages
 from connect.worker.channel import Channel
@@ -143,8 +144,11 @@ class Control:
         """Make source offsets durable; returns when they are.
 
         Raises:
+            DataError: a partition or an offset cannot be JSON.
             ConnectError: they could not be stored, or not within the timeout.
         """
+        for partition, offset in entries:
+            to_json(partition), to_json(offset)  # in a message a date becomes text, and would be read back as that
         question = self._question()
         self.send(messages.StoreOffsets(question, list(entries)))
         self._answer(question, timeout)

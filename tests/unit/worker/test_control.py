@@ -4,11 +4,13 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from datetime import date
+from decimal import Decimal
 from typing import Any
 
 import pytest
 
-from connect.errors import ConnectError
+from connect.errors import ConnectError, DataError
 from connect.worker import messages
 from connect.worker.channel import Channel
 from connect.worker.control import Control, Stopping
@@ -173,6 +175,14 @@ def test_an_answer_that_is_an_error_is_raised(worker):
         worker.says(answer)
         with pytest.raises(ConnectError, match="the disk is full"):
             doing.get()
+
+
+@pytest.mark.parametrize(
+    ("partition", "offset"), [({"day": date(2026, 1, 1)}, {}), ({}, {"at": Decimal("0.1")}), ({7: "a"}, None)]
+)
+def test_offsets_that_cannot_be_json_are_refused_and_not_stored_as_text(worker, partition, offset):
+    with pytest.raises(DataError, match="source partition or offset"):
+        worker.control.store_offsets([(partition, offset)], timeout=0.01)
 
 
 def test_a_worker_that_does_not_answer_is_not_waited_for_longer_than_said(worker):
