@@ -308,6 +308,7 @@ class AssignedWork:
             self._stop_connector(name)
         if name not in self._pool.state.connectors:  # or it was made again meanwhile
             self._worker.tasks.forget(name)
+            self._worker.stores.forget(name)
 
     def _await_starts(self) -> None:
         """Wait until what was starting when work was given up has started, and can be stopped with the rest."""

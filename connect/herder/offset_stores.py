@@ -25,6 +25,8 @@ _START_S: Final = 60.0
 _AT_ALL_TIMES: Final = {"acks": "all", "enable.idempotence": "true"}
 #: Keys under a topic's prefix that say how it is made, and are not settings of the topic.
 _NO_SETTINGS: Final = ("topic", "partitions", "replication.factor")
+#: A topic, and the settings of the clients that reach it.
+_Place = tuple[str, tuple[tuple[str, str], ...]]
 
 
 class OffsetsTopic(NamedTuple):
@@ -52,14 +54,15 @@ class OffsetStores:
         self._raw = raw
         self._config = config
         self._shared = shared
-        self._own: dict[tuple[str, tuple[tuple[str, str], ...]], LayeredOffsetStore] = {}
+        self._own: dict[_Place, LayeredOffsetStore] = {}
+        self._users: dict[_Place, set[str]] = {}  # the connectors that have asked for each
         self._lock = threading.Lock()
 
     def topic(self, connector: Mapping[str, str]) -> OffsetsTopic | None:
         """Where the tasks of a connector write. None where the worker writes for them, into a file.
 
         Args:
-            connector: its configuration, secrets filled in.
+            connector: its configuration with its name, secrets filled in.
         """
         if not isinstance(self._shared, TopicOffsetStore):
             return None
@@ -82,13 +85,15 @@ class OffsetStores:
         kinds: tuple[Kind, ...] = ("admin", "consumer", "producer")
         clients = {kind: self._java(kind, connector) for kind in kinds}
         marks = tuple(sorted((f"{kind} {key}", value) for kind in kinds for key, value in clients[kind].items()))
+        place = (where.topic, marks)
         with self._lock:
-            store = self._own.get((where.topic, marks))
+            self._users.setdefault(place, set()).add(connector["name"])
+            store = self._own.get(place)
             if store is None:
                 shape = topic_shape(self._raw, self._config, "offset.storage.")
                 made = TopicOffsetStore(where.topic, clients.__getitem__, shape)
                 made.start(_START_S)
-                store = self._own[where.topic, marks] = LayeredOffsetStore(made, self._shared)
+                store = self._own[place] = LayeredOffsetStore(made, self._shared)
             return store
 
     @property
@@ -102,6 +107,16 @@ class OffsetStores:
         written = store.own if isinstance(store, LayeredOffsetStore) else store
         assert isinstance(written, TopicOffsetStore)
         return written
+
+    def forget(self, connector: str) -> None:
+        """A connector was deleted: close the stores that no other one has asked for."""
+        with self._lock:
+            for users in self._users.values():
+                users.discard(connector)
+            for place in [place for place, users in self._users.items() if not users]:
+                del self._users[place]
+                if (store := self._own.pop(place, None)) is not None:
+                    store.close()
 
     def close(self) -> None:
         """Close the connectors' own stores."""
