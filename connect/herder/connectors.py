@@ -11,7 +11,7 @@ from connect.herder.measures import Startups
 from connect.herder.views import tasks_max
 from connect.plugins import PluginRef
 from connect.worker import messages
-from connect.worker.hosts import ConnectorHosts, ConnectorProcessEnded
+from connect.worker.hosts import ConnectorCallError, ConnectorHosts, ConnectorProcessEnded
 
 log = logging.getLogger("connect.herder")
 
@@ -60,8 +60,11 @@ class Connectors:
         return sorted(self._started)
 
     def start(self, name: str, ref: PluginRef, config: Mapping[str, str], secrets: tuple[str, ...]) -> StartedConnector:
-        """Create and start a connector. A running one of the same name is stopped first."""
-        self.stop(name)
+        """Create and start a connector. A running one of the same name is stopped first, as far as it lets itself."""
+        try:
+            self.stop(name)
+        except ConnectorCallError as error:  # its process has let it go, or was killed
+            log.warning("While it stopped: %s", error, extra={"about": name})
         self._startups.began()
         try:
             request = messages.StartConnector(ref.target, ref.folder, dict(config), list(secrets), self._engine_default)

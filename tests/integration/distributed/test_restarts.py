@@ -58,6 +58,20 @@ def test_a_failed_connector_is_restarted(two: Pool, name: str, tmp_path: Path) -
     asked.do("DELETE", f"/connectors/{name}")
 
 
+def test_a_connector_that_does_not_stop_as_it_should_is_restarted_and_changed_all_the_same(
+    two: Pool, name: str, tmp_path: Path
+) -> None:
+    asked = two.followers()[0]
+    asked.create(name, steady(tmp_path, 1))
+    two.until(lambda: all(worker.runs(name, 1) for worker in two.workers), "it runs")
+    (tmp_path / "fail-stop").touch()
+    asked.do("POST", f"/connectors/{name}/restart")
+    asked.do("PUT", f"/connectors/{name}/config", steady(tmp_path, 2))
+    two.until(lambda: all(worker.runs(name, 2) for worker in two.workers), "it runs as it is configured now")
+    (tmp_path / "fail-stop").unlink()
+    asked.do("DELETE", f"/connectors/{name}")
+
+
 @pytest.mark.parametrize("include_tasks", [True, False], ids=["with tasks", "without tasks"])
 @pytest.mark.parametrize("only_failed", [True, False], ids=["only failed", "all"])
 @pytest.mark.parametrize(

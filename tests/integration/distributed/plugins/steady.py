@@ -29,7 +29,7 @@ class SteadyTask(SourceTask):
 
 
 class SteadySource(SourceConnector):
-    """`folder` is where it looks for `fail-0`, `fail-1`, ... and `fail-connector`.
+    """`folder` is where it looks for `fail-0`, `fail-1`, ..., `fail-connector` and `fail-stop`.
 
     `starts` names a file to which each task adds a line when it starts: its number, and `mark` as the task has it. The
     connector takes `cut.seconds` to cut its work.
@@ -41,6 +41,10 @@ class SteadySource(SourceConnector):
         super().start(config)
         if (Path(config["folder"]) / "fail-connector").exists():
             raise ConnectError("told to fail by fail-connector")
+
+    def stop(self) -> None:
+        if (Path(self.config["folder"]) / "fail-stop").exists():
+            raise ConnectError("told to fail by fail-stop")
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
         log.debug("the work is cut")
