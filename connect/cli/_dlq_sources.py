@@ -156,12 +156,8 @@ def _config(args: argparse.Namespace, worker: WorkerSettings) -> dict[str, str]:
         return {}
     if Path(args.connector).is_file():
         from connect.cli._pipeline_files import single
-        from connect.settings.properties import ConfigFileError
 
-        try:
-            return worker.resolved(single(args.connector).config)
-        except ConfigFileError as error:
-            raise ConfigError("CONNECTOR", str(error)) from error
+        return worker.resolved(single(args.connector).config)
     config: dict[str, str] = client_of(args).get("connectors", args.connector, "config")
     for key, value in config.items():
         if MASK in value and ".override." in key:

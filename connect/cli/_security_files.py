@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from connect.errors import ConfigError, ConnectError
-from connect.settings.properties import ConfigFileError, load
+from connect.settings.properties import load
 
 
 def add_file(parser: argparse.ArgumentParser, key: str) -> None:
@@ -28,10 +28,7 @@ def file_of(args: argparse.Namespace, key: str) -> Path:
     """The file that the command line names."""
     if args.file:
         return Path(args.file)
-    try:
-        path = load(args.worker).get(key, "").strip()
-    except ConfigFileError as error:
-        raise ConfigError("--worker", str(error)) from error
+    path = load(args.worker).get(key, "").strip()
     if not path:
         raise ConfigError(key, f"is not in {args.worker}. Write {key}=FILE there.")
     return Path(path)

@@ -123,13 +123,8 @@ def _config(args: argparse.Namespace) -> tuple[dict[str, str], Callable[[str], s
             print(f"warning: the cluster hides {names}; try the connector's file if that matters.", file=sys.stderr)
         return config, lambda _: f"connector {args.config}"
     from connect.cli._pipeline_files import single
-    from connect.cli._pipelines import WrongConfigError
-    from connect.settings.properties import ConfigFileError
 
-    try:
-        file = single("/dev/stdin" if args.config == "-" else args.config)
-    except ConfigFileError as error:
-        raise WrongConfigError(str(error)) from error
+    file = single("/dev/stdin" if args.config == "-" else args.config)
     return file.config, lambda key: str(file.where(key))
 
 

@@ -8,7 +8,7 @@ from connect.cli._connectors import print_json
 from connect.cli._exit import OK
 from connect.cli._security_files import EntryFile, add_file, ask_password, file_of
 from connect.errors import ConfigError, ConnectError
-from connect.settings.properties import ConfigFileError, load
+from connect.settings.properties import load
 from connect.settings.rest_security_keys import USERS_FILE
 
 HELP = """\
@@ -80,10 +80,7 @@ def _remove(file: EntryFile, args: argparse.Namespace) -> None:
 
 
 def _import(file: EntryFile, args: argparse.Namespace) -> None:
-    try:
-        plain = load(args.plain)
-    except ConfigFileError as error:
-        raise ConfigError("FILE", str(error)) from error
+    plain = load(args.plain)
     for name, password in plain.items():
         if not password:
             raise ConfigError(name, f"{plain.where(name)}: this user has no password. Remove the line.")

@@ -41,6 +41,10 @@ class Position:
 class ConfigFileError(ValueError):
     """A file of settings cannot be used. The message says where, what is wrong and what to do."""
 
+    #: For the command line, as those of `ConnectError`: the message alone is shown.
+    user_message = True
+    exit_code = 2
+
 
 class PropertiesError(ConfigFileError):
     """A .properties file cannot be read."""

@@ -8,6 +8,7 @@ import pytest
 
 from connect.cli import _main, main
 from connect.errors import ConfigError, ConnectError
+from connect.settings.properties import ConfigFileError
 
 
 @pytest.fixture
@@ -45,6 +46,7 @@ class ServerAway(Exception):
         (ConnectError("The file is gone. Restore it."), "connect: The file is gone. Restore it.", 1),
         (ConfigError("file", "is missing"), 'connect: key "file": is missing', 2),
         (ServerAway("No broker at h:1."), "connect: No broker at h:1.", 3),
+        (ConfigFileError("a.json: there is no such file"), "connect: a.json: there is no such file", 2),
     ],
 )
 def test_an_error_that_a_user_can_mend_is_one_line(command, capsys, error, line, code):
