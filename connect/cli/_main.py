@@ -72,8 +72,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     debug = "--debug" in arguments
     try:
-        args = parser_for(arguments).parse_args(arguments)
-        code: int = args.run(args)
+        try:
+            args = parser_for(arguments).parse_args(arguments)
+            code: int = args.run(args)
+        finally:
+            sys.stdout.flush()  # here, where an error of it is handled
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:

@@ -1,5 +1,6 @@
 """The command line: what is imported, what is printed, and the exit codes."""
 
+import os
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -115,3 +116,14 @@ def test_a_reader_that_goes_away_ends_it_quietly(tmp_path):
     )
     assert shown.stdout == "a line of a log\n"
     assert shown.stderr == ""
+
+
+@pytest.mark.parametrize("words", [["--version"], ["list", "--help"], ["init", "--help"]])
+def test_a_reader_that_is_gone_already_ends_it_quietly(words):
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "connect.cli", *words]
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, env=environment, check=False)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (1, b"")
