@@ -71,6 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command. Returns its exit code; never raises for what a user can fix."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     debug = "--debug" in arguments
+    _open_streams()
     try:
         try:
             args = parser_for(arguments).parse_args(arguments)
@@ -134,6 +135,13 @@ def parser_for(arguments: Sequence[str]) -> argparse.ArgumentParser:
             command.set_defaults(run=module.run)
             module.configure(command)
     return parser
+
+
+def _open_streams() -> None:
+    """Replace standard streams that whoever started this process has closed: Python has None for them."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
 
 
 def _load(name: str) -> Any:

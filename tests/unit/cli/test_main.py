@@ -127,3 +127,21 @@ def test_a_reader_that_is_gone_already_ends_it_quietly(words):
     done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, env=environment, check=False)
     os.close(writer)
     assert (done.returncode, done.stderr) == (1, b"")
+
+
+@pytest.mark.parametrize(
+    ("words", "closed", "code", "said"),
+    [
+        ("broker logs", ">&-", 0, ""),
+        ("broker logs", "2>&-", 0, ""),
+        ("users add a --file users", "<&-", 1, "connect: There is no password."),
+    ],
+)
+def test_a_closed_stream_is_no_error(tmp_path, words, closed, code, said):
+    (tmp_path / "broker.log").write_text("a line\n")
+    data = f"--data {tmp_path}" if words.startswith("broker") else ""
+    command = f"exec {sys.executable} -m connect.cli {words} {data} {closed}"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode == code
+    assert done.stderr.startswith(said)
+    assert done.stderr.count("\n") == bool(said)
