@@ -163,12 +163,19 @@ class _Version(argparse.Action):
 
 
 def _for_users(error: Exception) -> bool:
-    """Whether the error's message was written for the user of the command."""
-    return isinstance(error, ConnectError) or bool(getattr(error, "user_message", False))
+    """Whether the error's message was written for the user of the command, or is about a file."""
+    return isinstance(error, ConnectError) or bool(getattr(error, "user_message", False) or _of_a_file(error))
+
+
+def _of_a_file(error: Exception) -> str:
+    """The system's error about a file, in words; empty for other errors."""
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {(error.strerror or 'cannot be used').lower()}."
+    return ""
 
 
 def _one_line(error: Exception) -> str:
-    text = str(error) or type(error).__name__
+    text = _of_a_file(error) or str(error) or type(error).__name__
     return text if _for_users(error) else f"{type(error).__name__}: {' '.join(text.split())}"
 
 

@@ -48,6 +48,7 @@ class ServerAway(Exception):
         (ConfigError("file", "is missing"), 'connect: key "file": is missing', 2),
         (ServerAway("No broker at h:1."), "connect: No broker at h:1.", 3),
         (ConfigFileError("a.json: there is no such file"), "connect: a.json: there is no such file", 2),
+        (PermissionError(13, "Permission denied", "out/a.json"), "connect: out/a.json: permission denied.", 1),
     ],
 )
 def test_an_error_that_a_user_can_mend_is_one_line(command, capsys, error, line, code):
