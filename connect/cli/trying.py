@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -142,8 +143,10 @@ def _one(args: argparse.Namespace, pipeline: Pipeline, topic: str) -> Record:
     from connect.pipeline.samples import sample
 
     def written(text: str | None) -> Any:
-        if text is None or pipeline.kind == "sink":
-            return text
+        if text is None:
+            return None
+        if pipeline.kind == "sink":
+            return os.fsencode(text)  # the bytes that were typed
         try:
             return json.loads(text)
         except ValueError:
@@ -174,7 +177,7 @@ def _of_file(args: argparse.Namespace, pipeline: Pipeline, topic: str) -> Iterat
         raise ConfigError("--file", f"{name}: {(error.strerror or 'cannot be read').lower()}.") from error
     with lines:
         taken = 0
-        for number, line in enumerate(lines, 1):
+        for number, line in enumerate(_utf8(lines, name), 1):
             if not line.strip():
                 continue
             if taken == args.limit:
@@ -186,6 +189,13 @@ def _of_file(args: argparse.Namespace, pipeline: Pipeline, topic: str) -> Iterat
             except ValueError as error:
                 raise ConfigError("--file", f"{name}:{number}: this is not JSON ({error}).") from error
             taken += 1
+
+
+def _utf8(lines: Iterable[str], name: str) -> Iterator[str]:
+    try:
+        yield from lines
+    except UnicodeDecodeError as error:
+        raise ConfigError("--file", f'{name}: this is not UTF-8. Write other bytes as {{"base64": "..."}}.') from error
 
 
 def _of_topic(args: argparse.Namespace, pipeline: Pipeline, worker: WorkerSettings) -> Iterator[Record]:

@@ -98,6 +98,14 @@ def test_what_fails_is_said_with_stage_error_and_advice_and_gives_the_exit_code(
     assert 'The task would fail: correct the record or the configuration, or set "errors.tolerance": "all".' in shown
 
 
+def test_what_is_typed_may_be_any_bytes(folder, capsys):
+    write(folder, **{"value.converter": "ByteArrayConverter", "transforms": None})
+    assert tried("--value", os.fsdecode(b"\xff"), "--header", "trace=ä") == 0
+    shown = capsys.readouterr().out
+    assert "      value      0xff (1 bytes)\n" in shown
+    assert '      header     trace = bytes "ä"\n' in shown
+
+
 def test_each_line_of_a_file_is_tried(folder, capsys):
     lines = ['{"value": {"id": "1"}}', "", '{"topic": "more", "offset": 7, "value": {"id": "x"}}', '{"value": null}']
     (folder / "samples.jsonl").write_text("\n".join(lines))
@@ -225,6 +233,9 @@ def test_a_broken_line_of_samples_is_named(folder, capsys):
     (folder / "samples.jsonl").write_text("{")
     assert tried("--file", "samples.jsonl") == 2
     assert "samples.jsonl:1: this is not JSON" in capsys.readouterr().err
+    (folder / "samples.jsonl").write_bytes(b'{"value": {"id": "1"}}\n{"value": "\xff"}\n')
+    assert tried("--file", "samples.jsonl") == 2
+    assert "samples.jsonl: this is not UTF-8" in capsys.readouterr().err
 
 
 def test_secrets_of_the_configuration_are_not_in_what_is_said_of_an_error(folder, capsys):
