@@ -61,6 +61,7 @@ def _watch(client: RestClient, names: Sequence[str], *, as_json: bool) -> NoRetu
     """Print changes; on a terminal redraw in place. Ends by Ctrl-C, or by an error at first."""
     in_place = sys.stdout.isatty() and not as_json
     shown: str | None = None
+    said = ""  # the last error, until there is an answer again
     while True:
         began = time.monotonic()
         try:
@@ -69,12 +70,15 @@ def _watch(client: RestClient, names: Sequence[str], *, as_json: bool) -> NoRetu
             if shown is None:
                 raise
             # It may be back in a moment: a worker restarts, a connector is recreated.
-            print(f"connect: {error}", file=sys.stderr)
+            if str(error) != said:
+                said = str(error)
+                print(f"connect: {said}", file=sys.stderr)
         else:
-            if now != shown:
+            if now != shown or (said and not as_json):
                 apart = "" if in_place or as_json or shown is None else "\n"
                 print(f"{_CLEAR if in_place else apart}{now}", flush=True)
                 shown = now
+            said = ""
         time.sleep(max(_EVERY_S, _SHARE * (time.monotonic() - began)))
 
 

@@ -250,6 +250,21 @@ def test_watching_goes_on_while_the_worker_is_away(server):
         assert watching.wait(30) == 130
 
 
+def test_a_reader_sees_that_a_worker_is_back(server):
+    away = (500, {"message": "Away."})
+    server.answers["GET /connectors/a/status"] = [(200, status("a")), away, away, (200, status("a"))]
+    with subprocess.Popen(
+        [*COMMAND, "status", "a", "--watch"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as watching:
+        try:
+            table = [watching.stdout.readline() for _ in range(2)]
+            assert watching.stdout.readline() == f"connect: Away. (500 from {server.url})\n"
+            assert watching.stdout.readline() == "\n"
+            assert [watching.stdout.readline() for _ in range(2)] == table
+        finally:
+            watching.send_signal(signal.SIGINT)
+
+
 def watched(*names, until):
     """What a terminal of 80 columns and 24 lines has been given when this text has come."""
     master, slave = pty.openpty()
