@@ -99,7 +99,8 @@ class CaseFile:
         return wrong
 
     def _pipeline(self, case: Case) -> Pipeline:
-        config = {**self._config, **{key: node.source for key, node in case.overrides.items()}}
+        kept = {key: text for key, text in self._config.items() if key not in case.overrides}
+        config = {**kept, **_texts(case.overrides)}
         places = {**self._places, **{key: node.place for key, node in case.overrides.items()}}
         return open_pipeline(
             config, self._worker, lambda key: places.get(key, self._places[""]), self._kind, self._plugins

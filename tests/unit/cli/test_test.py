@@ -164,6 +164,15 @@ def test_a_case_may_change_keys_of_the_configuration(folder, capsys):
     assert main(["test", "more.yaml"]) == 0, capsys.readouterr()
 
 
+def test_null_in_a_case_unsets_a_key(folder, capsys):
+    unset = "{transforms: null, transforms.whole.type: ~, predicates: null}"
+    (folder / "more.yaml").write_text(
+        f"{GOOD.partition('cases:')[0]}cases:\n"
+        f"  - config: {unset}\n    records: {{key: k, value: {{id: x}}}}\n    expected: {{value: {{id: x}}}}\n"
+    )
+    assert main(["test", "more.yaml"]) == 0, capsys.readouterr()
+
+
 def test_partly_for_a_file_for_a_case_and_for_one_expectation(folder):
     cases = """\
 worker: {{plugin.path: plugins}}
