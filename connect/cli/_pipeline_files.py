@@ -63,7 +63,8 @@ class Values:
         found: dict[str, str] = {}
         for path in files:
             for name, node in read_yaml(path).mapping("A file of values").items():
-                if isinstance(node.value, dict | list | bytes):
+                # Nothing at all is an empty text; null written as a word is no value.
+                if isinstance(node.value, dict | list | bytes) or (node.value is None and node.source):
                     node.wrong(f'the value of "{name}" is a text, a number, true or false.')
                 found[name] = node.source
         for each in assignments:
@@ -160,7 +161,7 @@ def _connector(node: Node) -> ConnectorFile:
         if key not in keys:
             node.wrong(f'the connector has no "{key}".')
     name = keys["name"]
-    if isinstance(name.value, dict | list | bytes) or not name.source:
+    if isinstance(name.value, dict | list | bytes | None) or not name.source:
         name.wrong('"name" is a text.')
     config, lines = {"name": name.source}, {"name": name.line}
     for key, value, line in _flat("", keys["config"]):

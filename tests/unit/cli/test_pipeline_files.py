@@ -68,6 +68,7 @@ def test_a_yaml_file_may_have_several(write):
     [
         ("name: a\n", ':1: the connector has no "config"'),
         ("config: {}\n", ':1: the connector has no "name"'),
+        ("name: null\nconfig: {}\n", ':1: "name" is a text.'),
         ("name: a\nconfig: {}\ntopics: b\n", ':3: "topics" is not known here'),
         ("name: a\nconfig: []\n", ":2: config is written as keys and values"),
         ("name: a\nconfig:\n  a.b: 1\n  a: {b: 2}\n", ':4: "a.b" stands on line 3 too'),
@@ -128,6 +129,8 @@ def test_other_forms_have_placeholders_only_where_values_are_given(write):
 def test_values_are_names_with_texts(write):
     with pytest.raises(YamlError, match=':2: the value of "b" is a text'):
         Values.of([write("v.yaml", "a: 1\nb: [2]\n")], [])
+    with pytest.raises(YamlError, match=':3: the value of "c" is a text'):
+        Values.of([write("v.yaml", "a: 1\nb:\nc: null\n")], [])
     with pytest.raises(ConfigError, match="NAME=VALUE"):
         Values.of([], ["a"])
 
