@@ -25,11 +25,14 @@ from connect.cli._problems import Problems
 from connect.cli._yaml import Node, YamlError, read_yaml
 from connect.errors import ConfigError
 from connect.settings.connector_files import ConnectorFile, InitialState, load_connector
-from connect.settings.properties import ConfigFileError
+from connect.settings.properties import ConfigFileError, read_bytes
 
 _YAML: Final = (".yaml", ".yml")
 _FORMATS: Final = (*_YAML, ".json", ".properties")
 _CASES: Final = (".test.yaml", ".test.yml")
+_STDIN: Final = "/dev/stdin"
+#: What begins a line of YAML, and neither one of JSON nor one of properties: it has no name that would say so.
+_YAML_KEY: Final = re.compile(rb"^(?:config|connectors):(?:\s|$)", re.MULTILINE)
 _ONE: Final = frozenset({"name", "config", "initial_state"})
 #: Kafka's own variables have a colon: ${file:/etc/secrets:password}.
 _PLACEHOLDER: Final = re.compile(r"\$\{\{\s*+([^{}\s]*+)\s*+\}\}")
@@ -130,16 +133,25 @@ def load_pipelines(path: str, values: Values, problems: Problems) -> list[Connec
         ConfigFileError: the file cannot be read, is broken, or names no connector.
         YamlError: likewise, in YAML.
     """
-    if is_yaml(path):
-        return [values.fill(file, problems) for file in load_yaml(path)]
-    file = load_connector("/dev/stdin" if path == "-" else path)
+    files, in_yaml = _load(path)
     # In the other forms, which Kafka Connect reads too, such a text may be meant as it is.
-    return [values.fill(file, problems) if values.files or values.by_name else file]
+    fills = in_yaml or values.files or values.by_name
+    return [values.fill(file, problems) if fills else file for file in files]
 
 
-def load_yaml(path: str) -> list[ConnectorFile]:
-    """The connectors of a YAML file, with their placeholders. Raises `YamlError`."""
-    top = read_yaml(path)
+def _load(path: str) -> tuple[list[ConnectorFile], bool]:
+    """The connectors of a file as they are written, and whether it is YAML."""
+    if is_yaml(path):
+        return load_yaml(path), True
+    if path != "-":
+        return [load_connector(path)], False
+    data = read_bytes(_STDIN, ConfigFileError)
+    return (load_yaml(_STDIN, data), True) if _YAML_KEY.search(data) else ([load_connector(_STDIN, data)], False)
+
+
+def load_yaml(path: str, data: bytes | None = None) -> list[ConnectorFile]:
+    """The connectors of a YAML file, with their placeholders. `data` is its content, if known. Raises `YamlError`."""
+    top = read_yaml(path, data)
     keys = top.mapping("A connector")
     if "connectors" not in keys:
         return [_connector(top)]
@@ -198,10 +210,8 @@ def _text(node: Node, key: str) -> str:
 
 
 def single(path: str) -> ConnectorFile:
-    """The one connector of a file in any form. Raises as `load_pipelines`."""
-    if not is_yaml(path):
-        return load_connector(path)
-    found = load_yaml(path)
+    """The one connector of a file in any form, with its placeholders. Raises as `load_pipelines`."""
+    found, _ = _load(path)
     if len(found) > 1:
         raise ConfigFileError(f"{path}: has {len(found)} connectors, and one is needed here.")
     return found[0]

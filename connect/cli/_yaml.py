@@ -74,10 +74,10 @@ class Node:
         return node
 
 
-def read_yaml(path: str) -> Node:
-    """One file with one document. Raises YamlError."""
+def read_yaml(path: str, data: bytes | None = None) -> Node:
+    """One file with one document. `data` is its content, if known. Raises YamlError."""
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = (Path(path).read_bytes() if data is None else data).decode()
     except OSError as error:
         raise YamlError(f"{path}: {(error.strerror or 'it cannot be read').lower()}.") from error
     except UnicodeDecodeError as error:

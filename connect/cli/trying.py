@@ -125,7 +125,7 @@ def _config(args: argparse.Namespace) -> tuple[dict[str, str], Callable[[str], s
         return config, lambda _: f"connector {args.config}"
     from connect.cli._pipeline_files import single
 
-    file = single("/dev/stdin" if args.config == "-" else args.config)
+    file = single(args.config)
     return file.config, lambda key: str(file.where(key))
 
 

@@ -51,14 +51,19 @@ class ConnectorFile:
         return Position(self.path, self._lines.get(key, self._lines["name"]))
 
 
-def load_connector(path: str | os.PathLike[str]) -> ConnectorFile:
+def load_connector(path: str | os.PathLike[str], data: bytes | None = None) -> ConnectorFile:
     """Read a connector file.
+
+    Args:
+        path: of the file.
+        data: its content, if known.
 
     Raises:
         ConfigFileError: the file cannot be read, is broken, or names no connector.
     """
     name = os.fspath(path)
-    data = read_bytes(path, ConnectorFileError)
+    if data is None:
+        data = read_bytes(path, ConnectorFileError)
     if name.endswith((".yaml", ".yml")):
         known = "connect plan, apply, validate, try, test and bench"
         raise ConnectorFileError(f"{name}: this is YAML, which {known} read; write the connector as properties or JSON")

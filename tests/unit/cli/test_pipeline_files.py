@@ -109,6 +109,24 @@ def test_placeholders_have_values_of_files_assignments_and_the_environment(write
     assert problems.errors() == []
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        'name: a\nconfig:\n  file: "x.txt"\n  topics: [b, "${{ c }}"]\n  over: {ride: 1}\n',
+        "# A comment.\nconnectors:\n- name: a\n  config: {file: x.txt, topics: 'b,d', over.ride: 1}\n",
+        '{"name": "a", "config": {"file": "x.txt", "topics": "b,d", "over.ride": 1}}',
+        "name: a\nfile: x.txt\ntopics=b,d\nover.ride=1\n",
+    ],
+)
+def test_standard_input_has_any_of_the_forms(write, monkeypatch, text):
+    monkeypatch.setattr("connect.cli._pipeline_files._STDIN", write("stdin", text))
+    problems = Problems([])
+    (file,) = load_pipelines("-", Values.of([], ["c=d"]), problems)
+    assert file.config == {"name": "a", "file": "x.txt", "topics": "b,d", "over.ride": "1"}
+    assert problems.errors() == []
+    assert single("-").name == "a"
+
+
 def test_a_placeholder_without_a_value_is_an_error_with_its_line(write, monkeypatch):
     monkeypatch.delenv("NOWHERE", raising=False)
     problems = Problems([])
