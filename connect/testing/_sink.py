@@ -134,6 +134,7 @@ class SinkRun(PluginRun[SinkConnector, SinkTask, "_Task"]):
 
     def assign(self, *partitions: TopicPartition, task: int = 0) -> None:
         """Assign partitions to a task."""
+        self._partitions += [partition for partition in partitions if partition not in self._partitions]
         self._tasks[task].move("assigned", list(partitions), self._timeout)
 
     def revoke(self, *partitions: TopicPartition) -> None:

@@ -174,6 +174,16 @@ def test_partitions_come_and_go(target: Target) -> None:
         assert names == [("open", [T0, T1]), ("close", [T1]), ("close", [T0]), ("open", [T0, T1])]
 
 
+def test_a_partition_that_the_test_assigned_is_not_assigned_again(target: Target) -> None:
+    with SinkRun(Collect(target), {"tasks.max": "2"}) as run:
+        run.assign(T1, task=0)
+        run.put("a", partition=1)
+        run.put("b", partition=1)
+        first, second = (task.calls for task in run.tasks)  # type: ignore[attr-defined]
+        assert first == [("open", [T0]), ("open", [T1]), ("put", ["a"]), ("put", ["b"])]
+        assert second == []
+
+
 def test_partitions_are_shared_out_among_tasks(target: Target) -> None:
     with SinkRun(Collect(target), {"tasks.max": "2"}, partitions=3) as run:
         assignments = [sorted(p.partition for p in task.context.assignment) for task in run.tasks]
