@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from connect import ConnectError, DataError, RetriableError
 from connect.api.metrics import PluginMetrics
@@ -12,6 +12,9 @@ from connectors.s3.bucket import Bucket
 from connectors.s3.bucket.failures import failure
 from connectors.s3.source.lanes import Found
 from connectors.s3.source.walk import Page
+
+#: What is being done where a missing answer means a missing object.
+_NEEDING_IT: Final = ("reading", "looking", "copying")
 
 
 class Gone(ConnectError):
@@ -106,7 +109,8 @@ class Store:
         """The error to raise for one of boto3 or of the network."""
         found: Failure = failure(error, self.bucket.settings, doing)
         self._failed.append(found.kind)
-        if found.kind == MISSING and "NoSuchBucket" not in found.sentence and doing.startswith(("reading", "looking")):
+        missing = found.kind == MISSING and not found.passing and "NoSuchBucket" not in found.sentence
+        if missing and doing.startswith(_NEEDING_IT):
             return Gone(found.sentence)
         if found.kind == CONFLICT and not found.passing:
             return Changed(found.sentence)
