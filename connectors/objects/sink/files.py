@@ -41,7 +41,8 @@ class File:
 
     Attributes:
         lane: its pattern: files of one pattern become visible in order.
-        beside: whether it holds the keys or headers of another file.
+        topic: that its records were consumed from.
+        of: the key of the object whose keys or headers it holds; "" for an object of its own.
         full: whether it should end soon, because it is as large as one upload may be, or memory is short.
         replaced: of a file named by a key, its last record so far.
         bytes: uploaded so far.
@@ -54,7 +55,8 @@ class File:
     upload: Upload
     buffer: Buffer
     tags: dict[str, str] | None
-    beside: bool = False
+    topic: str
+    of: str = ""
     full: bool = False
     bytes: int = 0
     dropped: bool = False
@@ -117,20 +119,18 @@ class Files:
         self._thread = threading.Thread(target=self._run, name="object-writer", daemon=True)
         self._thread.start()
 
-    def new(
-        self, key: str, lane: str, form: Format, schema: Any, first: int, topic: str, *, beside: bool = False
-    ) -> File:
-        """Begin a file."""
+    def new(self, key: str, lane: str, form: Format, schema: Any, first: int, topic: str, of: str) -> File:
+        """Begin a file. See `File`."""
         options = self._options
         self._numbers += 1
         rules = options.fingerprint if options.repeats else ""
-        conditional = options.conditional and not beside
+        conditional = options.conditional and not of
         upload = self._store.upload(key, form.content_type, first, rules, topic=topic, conditional=conditional)
         tags = dict(options.tags) if options.tags is not None else None
         if tags is not None:
             tags["startOffset"] = str(first)
         buffer = Buffer(self._folder / str(self._numbers))
-        return File(key, lane, form, schema, upload, buffer, tags, beside)
+        return File(key, lane, form, schema, upload, buffer, tags, topic, of)
 
     def append(self, file: File, payload: Payload) -> None:
         """Write rows to a file. With {{key}} in the pattern they replace what it has."""
@@ -261,6 +261,7 @@ class Files:
             self.memory.take(len(body) - file.counted)
             file.counted = 0
         try:
+            self._check_owner(file)
             if file.in_parts:
                 if body:
                     file.upload.part(body)
@@ -287,6 +288,19 @@ class Files:
         file.bytes += len(body)
         self.memory.release(len(body))
         self._finished(Done(file))
+
+    def _check_owner(self, file: File) -> None:
+        """Leave the keys and headers of an object alone that another task has written meanwhile.
+
+        The store refuses the object itself, but not what is written before it.
+
+        Raises:
+            Conflict: it holds other records.
+        """
+        if file.of and self._options.conditional and not self._options.repeats:
+            last = self._store.last_offset(file.of, file.topic)
+            if last is not None and last != file.last:
+                raise Conflict(last)
 
     def _tag(self, file: File) -> None:
         assert file.tags is not None

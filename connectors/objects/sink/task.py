@@ -327,9 +327,10 @@ class ObjectSinkTask(SinkTask):
             known.stretches.append(_Stretch(part.first))
         stretch = known.stretches[-1]
         files = []
+        name = self._options.names.key(part.pattern, part.first)
         for number, extension, form, schema in prepared.formats(part):
-            key = self._options.names.key(part.pattern, part.first) + extension
-            file = self._files.new(key, part.pattern, form, schema, part.first, partition.topic, beside=number > 0)
+            of = name + self._options.format.extension if number else ""
+            file = self._files.new(name + extension, part.pattern, form, schema, part.first, partition.topic, of)
             self._owners[file] = partition
             files.append(file)
         known.files[part.number] = files
@@ -397,7 +398,7 @@ class ObjectSinkTask(SinkTask):
                 stretch.pending.discard(file)
             metrics.count(f"{kind}_objects_written_total", bucket=bucket)
             metrics.count(f"{kind}_bytes_written_total", file.bytes, bucket=bucket)
-            if not file.beside:
+            if not file.of:
                 metrics.count(f"{kind}_records_written_total", file.records, bucket=bucket)
             self._retries.worked()
             while known.stretches and known.stretches[0].ended and not known.stretches[0].pending:
@@ -411,7 +412,8 @@ class ObjectSinkTask(SinkTask):
         """Another object has the name of a file: begin again after the records that it holds."""
         known = self._partitions[partition]
         first = known.held_back(known.stretches[0].first)
-        log.warning("%s exists already, up to offset %d: %s-%d continues after it.", file.upload.key, last, *partition)
+        key = file.of or file.key
+        log.warning("%s exists already, up to offset %d: %s-%d continues after it.", key, last, *partition)
         self.context.metrics.count(f"{self.kind}_errors_total", 1, **{"class": "conflict"})
         self._give_up(known)
         behind = {**known.behind, file.lane: max(last, known.behind.get(file.lane, -1))}

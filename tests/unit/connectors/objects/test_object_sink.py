@@ -421,6 +421,27 @@ def test_keys_beside_an_object_that_is_there_are_not_replaced_by_fewer() -> None
     assert run.contents["test/f=b/test+0+0000000007.keys.txt"] == b"b7\nb8\nb9\nb10\n"
 
 
+@pytest.mark.promise("P3")
+def test_keys_beside_the_object_of_a_successor_are_not_replaced_by_fewer() -> None:
+    """Of a task that has lost the partition, and still holds some of its records."""
+    config = {"store.kafka.keys": "true", "keys.format.class": "string", "format.class": "string"}
+    records = [SinkRecord("test", f"v{n}", schema.STRING, f"k{n}", schema.STRING) for n in range(5)]
+    with ObjectRun(config) as successor:
+        successor.put(*records[:4])
+        successor.await_committed(4)
+    with ObjectRun(config) as run:
+        run.put(*records[:2])
+        run.store.objects.update(successor.store.objects)
+        run.commit()
+        run.put(*records[2:])
+        run.await_committed(5)
+    assert run.contents == {
+        **successor.contents,
+        "topics/test/partition=0/test+0+0000000004.keys.txt": b"k4\n",
+        "topics/test/partition=0/test+0+0000000004.txt": b"v4\n",
+    }
+
+
 @pytest.mark.promise("P10")
 def test_no_offset_within_a_file_that_was_open_is_committed_where_another_object_is_found() -> None:
     """A task that began there would find no object of that name, and write the rest of the file again."""
