@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from connect import Header, Schema, SinkBatch, Values, schema
+from connect import Header, Schema, SinkBatch, Type, Values, schema
 from connect.data import java_text
 from connect.data.column import Plain
 
@@ -42,6 +42,32 @@ def enveloped(batch: SinkBatch, fields: Sequence[str]) -> Values:
             found = made[id(key), id(value)] = Schema.struct({field: kinds[field] for field in fields})
         schemas.append(found)
     return Values(rows, schemas[0] if len(made) == 1 else Plain(schemas))
+
+
+def alone(values: Values, field: str) -> Values:
+    """One field without an envelope, for formats whose files have columns, as Aiven's sink writes it.
+
+    Structs stay as they are, the entries of a map become columns, and anything else a column with the field's name.
+    """
+    return values.each_schema(lambda some: _as_columns(some, field))
+
+
+def _as_columns(values: Values, field: str) -> Values:
+    given = values.schemas[0]
+    if given is None or given.type is Type.STRUCT:
+        return values
+    items = values.to_list()
+    key, value = given.key_schema, given.value_schema
+    if key is None or value is None or key.type is not Type.STRING or None in items:
+        return Values([{field: item} for item in items], Schema.struct({field: given}))
+    structs: dict[tuple[str, ...], Schema] = {}
+    schemas: list[Schema | None] = []
+    for item in items:
+        names = tuple(sorted(item))
+        if names not in structs:
+            structs[names] = Schema.struct(dict.fromkeys(names, value))
+        schemas.append(structs[names])
+    return Values(items, schemas[0] if len(structs) == 1 else Plain(schemas))
 
 
 def text_of(header: Header) -> str | None:

@@ -10,7 +10,7 @@ from connect import DataError, Schema, SinkBatch, TopicPartition, Values, schema
 from connect.converters.json_values import JsonObjects
 from connect.converters.lru_cache import LruCache
 from connect.data.column import Column, Constant, Plain
-from connectors.objects.formats.envelope import enveloped, text_of
+from connectors.objects.formats.envelope import alone, enveloped, text_of
 from connectors.objects.formats.format import Encoded, Format, Payload
 from connectors.objects.formats.lines import FieldsCsv, JsonLines
 from connectors.objects.sink.bad_rows import BadRows, find
@@ -42,11 +42,11 @@ class Batches:
         policy = options.evolution if options.format.by_schema else None
         self._compatibility = None if policy is None else Compatibility(policy)
         fields = options.fields or ()
-        alone = len(fields) == 1 and not options.enveloped and fields[0] in ("key", "value")
-        self._alone = fields[0] if alone else None  # Aiven's output field that is written without an object around it
+        single = len(fields) == 1 and not options.enveloped and fields[0] in ("key", "value")
+        self._alone = fields[0] if single else None  # Aiven's output field that is written without an object around it
         # Aiven's sink writes them, as long as nobody says what else to do with them.
         chosen = fields == ("value",) and options.config.raw.get("behavior.on.null.values")
-        self._takes_nulls = bool(fields) and not chosen and not (alone and options.format.by_schema)
+        self._takes_nulls = bool(fields) and not chosen and not (single and options.format.by_schema)
         self._structs: LruCache[tuple[str, ...], Schema] = LruCache(1000)
         self._tuples: dict[tuple[int, ...], tuple[Any, ...]] = {}
 
@@ -182,7 +182,8 @@ class Batches:
         if options.fields is None or isinstance(options.format, FieldsCsv):
             return batch.values
         if self._alone is not None:
-            return batch.keys if self._alone == "key" else batch.values
+            values = batch.keys if self._alone == "key" else batch.values
+            return alone(values, self._alone) if options.format.by_schema else values
         return enveloped(batch, options.fields)
 
 

@@ -365,6 +365,39 @@ def test_aivens_fields_of_a_record_without_a_value_are_empty(config: dict[str, s
     assert b"".join(run.contents.values()) == content
 
 
+@pytest.mark.parametrize("form", ["parquet", "avro"])
+@pytest.mark.parametrize(
+    ("field", "given", "values", "rows"),
+    [
+        ("value", Schema.struct({"a": schema.INT32}), [{"a": 1}], [{"a": 1}]),
+        ("value", schema.STRING, ["v", "w"], [{"value": "v"}, {"value": "w"}]),
+        ("key", schema.INT64, [1, 2], [{"key": 1}, {"key": 2}]),
+        ("value", Schema.array(schema.INT32), [[1, 2]], [{"value": [1, 2]}]),
+        ("value", Schema.map(schema.STRING, schema.INT32), [{"b": 1, "a": 2}], [{"a": 2, "b": 1}]),
+    ],
+    ids=["struct", "text", "key", "array", "map"],
+)
+def test_aivens_field_without_an_envelope_has_columns_in_parquet_and_avro(
+    form: str, field: str, given: Schema, values: list[Any], rows: list[dict[str, Any]]
+) -> None:
+    config = {"format.output.type": form, "format.output.fields": field, "format.output.envelope": "false"}
+    with ObjectRun({**config, "file.compression.type": "none"}) as run:
+        run.put(*(SinkRecord("test", value, given, value, given) for value in values))
+        run.await_committed(len(values))
+    (content,) = run.contents.values()
+    file = io.BytesIO(content)
+    assert (pq.read_table(file).to_pylist() if form == "parquet" else list(fastavro.reader(file))) == rows
+
+
+def test_maps_with_other_entries_are_in_another_file() -> None:
+    config = {"format.output.type": "parquet", "format.output.envelope": "false"}
+    with ObjectRun(config) as run:
+        run.put({"a": 1}, {"b": 2}, {"a": 3}, schema=Schema.map(schema.STRING, schema.INT32))
+        run.await_committed(3)
+    found = [pq.read_table(io.BytesIO(content)).to_pylist() for content in run.contents.values()]
+    assert [row for file in found for row in file] == [{"a": 1}, {"b": 2}, {"a": 3}]
+
+
 def test_what_is_said_of_records_without_a_value_counts_for_aivens_fields_too() -> None:
     with ObjectRun({**AIVENS_CSV, "behavior.on.null.values": "ignore"}) as run:
         run.put(None, "v")
