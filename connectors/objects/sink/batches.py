@@ -131,7 +131,7 @@ class Batches:
         if isinstance(target, tuple):
             values = Values([{name: value.get(name) for name in target} for value in part.values])
         else:
-            values = self._compatibility.project(part.values, target)
+            values = self._compatibility.project(self._values(part, ""), target)
         return self._options.format.encode(part, values).pick(range(len(rows)))
 
     def schemas(self, columns: Sequence[Column[Any]], nulls: Sequence[int]) -> Column[Any]:

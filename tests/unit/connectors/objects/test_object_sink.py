@@ -398,6 +398,17 @@ def test_maps_with_other_entries_are_in_another_file() -> None:
     assert [row for file in found for row in file] == [{"a": 1}, {"b": 2}, {"a": 3}]
 
 
+def test_a_record_in_an_envelope_that_fits_the_file_of_a_wider_one_is_whole() -> None:
+    wide = Schema.struct({"a": schema.INT32, "b": schema.OPTIONAL_STRING})
+    config = {"format.output.type": "parquet", "format.output.fields": "key,value", "schema.evolution": "add"}
+    with ObjectRun(config) as run:
+        run.put(SinkRecord("test", {"a": 1, "b": "x"}, wide, "k", schema.STRING))
+        run.put(SinkRecord("test", {"a": 2}, Schema.struct({"a": schema.INT32}), "k", schema.STRING))
+        run.await_committed(2)
+    rows = [row for content in run.contents.values() for row in pq.read_table(io.BytesIO(content)).to_pylist()]
+    assert [(row["key"], row["value"]["a"], row["value"].get("b")) for row in rows] == [("k", 1, "x"), ("k", 2, None)]
+
+
 def test_what_is_said_of_records_without_a_value_counts_for_aivens_fields_too() -> None:
     with ObjectRun({**AIVENS_CSV, "behavior.on.null.values": "ignore"}) as run:
         run.put(None, "v")
