@@ -53,7 +53,7 @@ class FromConnect:
             optional: whether null is a value; by default as the schema says.
 
         Raises:
-            DataError: Avro has no name for it.
+            DataError: Avro has no such name.
         """
         made = self._union(schema) if is_union(schema) else self._type(schema)
         if not (schema.optional if optional is None else optional):
@@ -123,7 +123,7 @@ class FromConnect:
         return made
 
     def _field(self, struct: Schema, name: str, schema: Schema) -> dict[str, Any]:
-        made: dict[str, Any] = {"name": self._scrubbed(name), "type": self.schema(schema)}
+        made: dict[str, Any] = {"name": self._valid(name), "type": self.schema(schema)}
         doc = schema.doc if self._options.discard else struct.parameters.get(names.FIELD_DOC + name)
         if doc is not None:
             made["doc"] = doc
@@ -178,7 +178,7 @@ class FromConnect:
         if doc is not None:
             made["doc"] = doc
         symbols = [name[len(key) + 1 :] for name in found if name.startswith(f"{key}.")]
-        made["symbols"] = [self._scrubbed(symbol) for symbol in symbols]
+        made["symbols"] = [self._valid(symbol) for symbol in symbols]
         default = found.get(f"{names.ENUM_DEFAULT}{own}")
         if default is not None and not self._options.discard:
             made["default"] = default
@@ -193,8 +193,14 @@ class FromConnect:
             name, space = names.scrubbed(name), ".".join(map(names.scrubbed, space.split(".")))
         return {"name": name, "namespace": space}
 
-    def _scrubbed(self, name: str) -> str:
-        return names.scrubbed(name) if self._options.scrub else name
+    def _valid(self, name: str) -> str:
+        found = names.scrubbed(name) if self._options.scrub else name
+        if not names.is_valid(found):
+            raise DataError(
+                f'Avro has no name "{found}": a name is of letters, digits and _, and does not begin with a digit. '
+                "Rename it, by ReplaceField for example; AvroConverter does so with scrub.invalid.names=true."
+            )
+        return found
 
     def _default(self, schema: Schema, value: Any) -> Json:
         """A value of Connect as the default in JSON."""
@@ -225,7 +231,7 @@ class FromConnect:
                 return pairs if _is_pairs(schema, self._options) else dict(pairs)
             case Type.STRUCT:
                 return {
-                    self._scrubbed(field.name): self._default(field.schema, value.get(field.name))
+                    self._valid(field.name): self._default(field.schema, value.get(field.name))
                     for field in schema.fields
                 }
         return value

@@ -45,6 +45,12 @@ def is_unnamed(full: str) -> bool:
     return _UNNAMED.match(full) is not None
 
 
+def is_valid(name: str) -> bool:
+    """Whether Java's library accepts the name of a field or symbol: it takes the letters of any script."""
+    first = name[:1]
+    return (first == "_" or first.isalpha()) and all(each == "_" or each.isalpha() or each.isdecimal() for each in name)
+
+
 def scrubbed(name: str) -> str:
     """A valid Avro name: blanks, - and . become _, other invalid characters their UTF-8 in hexadecimal."""
     if not name or re.match(r"[A-Za-z_][A-Za-z0-9_]*\Z", name):

@@ -105,7 +105,7 @@ class _Maker:
                 code("o = bytearray(prefix)", "a = o.append")
                 if by_fields:
                     for (name, constant), field in zip(pairs, avro.fields, strict=True):
-                        self._member(field.type, schema, name, named[name] if name else "", constant)
+                        self._member(field.type, schema, name, "" if name is None else named[name], constant)
                 else:
                     self._value(avro, schema, "v")
                 code("out_append(bytes(o))")

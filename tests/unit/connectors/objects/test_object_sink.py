@@ -320,6 +320,20 @@ def deep() -> dict[str, Any]:
 
 
 @pytest.mark.promise("P5")
+@pytest.mark.parametrize("name", ["a-b", ""])
+def test_a_field_that_avro_has_no_name_for_goes_to_the_error_policy(name: str) -> None:
+    policy = {"errors.tolerance": "all", "errors.log.enable": "true"}
+    with ObjectRun({"format.class": "avro", **policy}) as run:
+        for n, field in enumerate(("a", name, "a")):
+            run.put({field: n}, schema=Schema.struct({field: schema.INT32}))
+        run.await_committed(3)
+        ((record, error),) = run.errant
+    assert (record.offset, f'no name "{name}"' in str(error)) == (1, True)
+    (content,) = run.contents.values()
+    assert list(fastavro.reader(io.BytesIO(content))) == [{"a": 0}, {"a": 2}]
+
+
+@pytest.mark.promise("P5")
 @pytest.mark.parametrize(
     ("form", "wrong"),
     [

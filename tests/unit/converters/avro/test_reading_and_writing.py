@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from connect.converters.avro import anything
+from connect.converters.avro import anything, names
 from connect.converters.avro.from_connect import FromConnect
 from connect.converters.avro.keys import AvroOptions
 from connect.converters.avro.reading import Reader, make_reader
@@ -21,7 +21,7 @@ from connect.converters.avro.text import schema_text
 from connect.converters.avro.to_connect import ToConnect
 from connect.converters.avro.types import parse
 from connect.converters.avro.writing import MadeWriter
-from connect.data import Schema, logical
+from connect.data import Schema, Type, logical
 from connect.data import schema as s
 from connect.errors import DataError
 
@@ -250,6 +250,19 @@ def test_a_name_that_avro_does_not_allow_is_replaced_where_asked_for() -> None:
     assert own(schema, {"bad name": 1, "2nd": 2}, options=options) == [b"\x02\x04"]
     with pytest.raises(DataError, match="a name is of letters"):
         own(schema, {"bad name": 1, "2nd": 2})
+
+
+@pytest.mark.parametrize("name", ["a-b", "2nd", "a b", "a.b", ""])
+def test_a_name_that_avro_does_not_allow_is_an_error_of_the_record(name: str) -> None:
+    with pytest.raises(DataError, match=f'no name "{name}".*scrub.invalid.names'):
+        own(Schema.struct({"ok": Schema.struct({name: s.INT32})}), {"ok": {name: 1}})
+    enum = Schema(Type.STRING, parameters={names.ENUM: "E", f"{names.ENUM}.{name}": "0"})
+    with pytest.raises(DataError, match=f'no name "{name}"'):
+        own(enum, name, options=AvroOptions.parse({"enhanced.avro.schema.support": "true"}))
+
+
+def test_letters_of_any_script_are_allowed_as_in_java() -> None:
+    assert own(Schema.struct({"größe_2": s.INT32}), {"größe_2": 1}) == [b"\x02"]
 
 
 def test_names_of_a_schema_never_become_code() -> None:
