@@ -25,6 +25,7 @@ from connectors.objects.store import (
     TIMEOUT,
     UNREACHABLE,
     Failure,
+    Lost,
     RequestTimes,
     Store,
     Upload,
@@ -44,7 +45,7 @@ _CODES: Final = {
     "ServerBusy": (THROTTLED, True),
     "OperationTimedOut": (TIMEOUT, True),
     "ContainerBeingDeleted": (MISSING, True),
-    # Another task has written this blob meanwhile: whoever began it begins again.
+    # Another task has written this blob meanwhile: the sink begins again.
     "InvalidBlockList": (CONFLICT, True),
 }
 _STATUS: Final = {
@@ -181,9 +182,13 @@ class AzureUpload(Upload):
                 blocks = [BlobBlock(block_id=block) for block in self._blocks]
                 self._blob.commit_block_list(blocks, **self._described(last, records), **condition)
         except HttpResponseError as error:
-            if _code(error) not in _EXISTS:
+            # Whoever writes a blob discards the blocks that others have sent for it.
+            lost = Lost(error) if _code(error) == "InvalidBlockList" else None
+            if lost is not None and not self._conditional:
+                raise lost from error
+            if lost is None and _code(error) not in _EXISTS:
                 raise
-            self._look(last, error)
+            self._look(last, lost or error)
 
     def abort(self) -> None:
         self._blocks = []

@@ -23,6 +23,7 @@ from connectors.objects.store import (
     TIMEOUT,
     UNREACHABLE,
     Failure,
+    Lost,
     Store,
     Upload,
     check_existing,
@@ -167,7 +168,12 @@ class GcsUpload(Upload):
             return
         data = self._held + body
         whole = len(data) - len(data) % _CHUNK
-        self._send(data[:whole], None)
+        try:
+            self._send(data[:whole], None)
+        except GcsError as error:
+            if error.lost:
+                raise Lost(error) from error
+            raise
         self._sent, self._held = self._sent + whole, data[whole:]
 
     def complete(self, last: int, records: int) -> None:
@@ -246,10 +252,10 @@ class GcsUpload(Upload):
         return _count(answer) if answer.status_code == _GO_ON else None
 
     def _look(self, last: int, missing: GcsError | None = None) -> None:
-        """Check the existing object: see `check_existing`. `missing`: what to raise if there is none."""
+        """Check the existing object: see `check_existing`. `missing`: why it might not exist."""
         said = self._client.metadata(self.key)
         if said is None and missing is not None:
-            raise missing
+            raise Lost(missing) from missing
         check_existing(said or {}, last, self._rules, self._topic, key=self.key, where=self._where)
 
 

@@ -83,12 +83,24 @@ class Conflict(Exception):
         self.last = last
 
 
+class Lost(Exception):
+    """The store no longer has the parts of an upload, and no object of them: their records are needed again.
+
+    Attributes:
+        error: what the store said.
+    """
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(f"an upload is gone: {error}")
+        self.error = error
+
+
 class Upload(ABC):
     """The upload of one object: in one request, or in parts that nobody sees before the last one is complete.
 
     The sink's upload threads call the methods, one after another for one object. A method that raised may be called
-    again with the same arguments. `Store.failure` says what an error means, except for `Conflict` and `ConnectError`,
-    which are raised as such.
+    again with the same arguments. `Store.failure` says what an error means, except for `Conflict`, `Lost` and
+    `ConnectError`, which are raised as such.
     """
 
     key: str
@@ -104,11 +116,15 @@ class Upload(ABC):
 
     @abstractmethod
     def part(self, body: bytes) -> None:
-        """Upload the next part; at least `Store.smallest_part` bytes unless it is the last."""
+        """Upload the next part; at least `Store.smallest_part` bytes unless it is the last.
+
+        Raises:
+            Lost: earlier ones are gone.
+        """
 
     @abstractmethod
     def complete(self, last: int, records: int) -> None:
-        """Make the object from its parts. Raises as `put`."""
+        """Make the object from its parts. Raises as `put` and `part`."""
 
     @abstractmethod
     def abort(self) -> None:

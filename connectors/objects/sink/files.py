@@ -23,7 +23,7 @@ from connect.kit import BackgroundWriter
 from connectors.objects.formats.format import Format, Payload, Writer
 from connectors.objects.sink.buffer import Buffer, Memory
 from connectors.objects.sink.plan import SinkPlan
-from connectors.objects.store import Conflict, Failure, Store, Upload
+from connectors.objects.store import Conflict, Failure, Lost, Store, Upload
 
 log = logging.getLogger(__name__)
 
@@ -82,10 +82,16 @@ class Job(NamedTuple):
 
 
 class Done(NamedTuple):
-    """A file is durable. With `conflict` another object exists instead, up to this offset: continue after it."""
+    """A file is durable, unless an attribute says something else.
+
+    Attributes:
+        conflict: another object exists instead, up to this offset: continue after it.
+        lost: the store has lost what was uploaded of it: its records are needed again.
+    """
 
     file: File
     conflict: int | None = None
+    lost: bool = False
 
 
 class Files:
@@ -394,6 +400,9 @@ class Files:
             self._uploads.drop(lambda job: job.file is None)
             log.info("%s", self._store.failure(error, doing).sentence)
             return
+        if isinstance(error, Lost):  # the task's thread rewinds to its first record, and drops what waits
+            self._done.append(Done(file, lost=True))
+            error = error.error
         if isinstance(error, ConnectError):
             self._error = self._error or error
         else:

@@ -386,12 +386,16 @@ class ObjectSinkTask(SinkTask):
         metrics, bucket, kind = self.context.metrics, self._store.name, self.kind
         for operation, seconds in self._store.measured():
             metrics.observe(f"{kind}_request_seconds", seconds, operation=operation)
-        for file, conflict in self._files.done():
+        for file, conflict, lost in self._files.done():
             partition = self._owners.pop(file, None)
             if partition is None:
                 continue  # its partition was revoked meanwhile
             if conflict is not None:
                 self._go_behind(partition, file, conflict)
+                continue
+            if lost:
+                log.warning("The upload of %s is gone: its records of %s-%d come again.", file.key, *partition)
+                self._consume_again(partition, self._partitions[partition].behind)
                 continue
             known = self._partitions[partition]
             for stretch in known.stretches:
@@ -411,13 +415,18 @@ class ObjectSinkTask(SinkTask):
     def _go_behind(self, partition: TopicPartition, file: File, last: int) -> None:
         """Another object has the name of a file: begin again after the records that it holds."""
         known = self._partitions[partition]
-        first = known.held_back(known.stretches[0].first)
         key = file.of or file.key
         log.warning("%s exists already, up to offset %d: %s-%d continues after it.", key, last, *partition)
         self.context.metrics.count(f"{self.kind}_errors_total", 1, **{"class": "conflict"})
-        self._give_up(known)
         behind = {**known.behind, file.lane: max(last, known.behind.get(file.lane, -1))}
-        self._partitions[partition] = self._new_partition(behind, first)
+        self._consume_again(partition, behind)
+
+    def _consume_again(self, partition: TopicPartition, behind: dict[str, int]) -> None:
+        """Begin again with what is not durable, except what other objects hold."""
+        known = self._partitions[partition]
+        first = known.held_back(known.stretches[0].first)
+        self._give_up(known)
+        self._partitions[partition] = self._new_partition(behind, first if behind else None)
         self._rewound[partition] = first
         if self._in_hand:
             self._stale[partition] = known.last

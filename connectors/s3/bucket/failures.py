@@ -34,7 +34,7 @@ _CODES: Final[dict[str, tuple[str, bool]]] = {
     **dict.fromkeys(("ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired"), (CREDENTIALS, True)),
     "RequestTimeTooSkewed": (REFUSED, False),
     **dict.fromkeys(("NoSuchBucket", "NoSuchKey", "NoSuchVersion", "NotFound", "404"), (MISSING, False)),
-    # A missing upload was aborted: whoever began it begins again.
+    # A missing upload was aborted: the sink begins again.
     "NoSuchUpload": (MISSING, True),
     **dict.fromkeys(
         ("SlowDown", "Throttling", "ThrottlingException", "TooManyRequests", "RequestLimitExceeded", "429"),

@@ -8,13 +8,14 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from connectors.objects.store import Failure, Store, Upload, check_existing, last_of, told
+from connectors.objects.store import Failure, Lost, Store, Upload, check_existing, last_of, told
 from connectors.s3.bucket import Bucket
 from connectors.s3.bucket.failures import failure
 
 log = logging.getLogger(__name__)
 
 _EXISTS: Final = ("PreconditionFailed", "412")
+_MISSING: Final = ("NoSuchKey", "404")
 #: Where the next page of unfinished uploads begins.
 _MARKERS: Final = ("KeyMarker", "UploadIdMarker")
 
@@ -133,20 +134,27 @@ class S3Upload(Upload):
             self._look(last, None)
 
     def part(self, body: bytes) -> None:
+        from botocore.exceptions import ClientError
+
         if self._id is None:
             said = told(self._first, None, None, self._rules, self._topic)
             answer = self._bucket.request("create_multipart_upload", Key=self.key, **self._new(said))
             self._id = answer["UploadId"]
         number = len(self._parts) + 1
-        answer = self._bucket.request(
-            "upload_part",
-            Key=self.key,
-            UploadId=self._id,
-            PartNumber=number,
-            Body=body,
-            **self._md5(body),
-            **self._bucket.settings.to_read(),
-        )
+        try:
+            answer = self._bucket.request(
+                "upload_part",
+                Key=self.key,
+                UploadId=self._id,
+                PartNumber=number,
+                Body=body,
+                **self._md5(body),
+                **self._bucket.settings.to_read(),
+            )
+        except ClientError as error:
+            if _is(error, "NoSuchUpload"):
+                raise Lost(error) from error
+            raise
         self._parts.append({"PartNumber": number, "ETag": answer["ETag"]})
 
     def complete(self, last: int, records: int) -> None:
@@ -164,10 +172,15 @@ class S3Upload(Upload):
                 **self._if(),
             )
         except ClientError as error:
-            # A missing upload may be complete, with its response lost.
-            if not _is(error, *_EXISTS, "NoSuchUpload"):
+            lost = _is(error, "NoSuchUpload")
+            if not lost and not _is(error, *_EXISTS):
                 raise
-            self._look(last, self._tag())
+            try:  # a missing upload may be complete, with its response lost
+                self._look(last, self._tag())
+            except ClientError as answer:
+                if lost and _is(answer, *_MISSING):
+                    raise Lost(error) from answer
+                raise
             self.abort()
 
     def abort(self) -> None:

@@ -11,6 +11,7 @@ from connect.ports import free_port
 from connectors.gcs.client import GcsClient, GcsError
 from connectors.gcs.keys import GcsSinkOptions
 from connectors.gcs.store import GcsUpload
+from connectors.objects.store import Lost
 
 _CHUNK = 256 * 1024
 
@@ -52,6 +53,22 @@ def test_bytes_that_are_gone_again_are_not_replaced_by_others() -> None:
         with pytest.raises(GcsError, match=why):
             sending.part(b"y" * _CHUNK)
     assert [content for content, _ in client.sent[2:]] == ["bytes */*", "bytes */*"]
+
+
+@pytest.mark.promise("P1")
+def test_an_upload_that_the_store_has_forgotten_is_lost() -> None:
+    class Forgetful(Client):
+        def request(self, *_: Any, **__: Any) -> Any:
+            raise GcsError(410, "no such upload", lost=True)
+
+        def metadata(self, _: str) -> None:
+            return None
+
+    sending = upload(Forgetful(()))
+    with pytest.raises(Lost, match="no such upload"):
+        sending.part(b"x" * _CHUNK)
+    with pytest.raises(Lost, match="no such upload"):
+        sending.complete(9, 10)
 
 
 @pytest.mark.promise("P8")

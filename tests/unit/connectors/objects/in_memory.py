@@ -7,17 +7,18 @@ from typing import Any
 from connect import TopicPartition
 from connect.testing import SinkRun
 from connectors.objects.sink.connector import ObjectSinkConnector
-from connectors.objects.store import OTHER, Failure, Store, Upload, check_existing, last_of, told
+from connectors.objects.store import OTHER, Failure, Lost, Store, Upload, check_existing, last_of, told
 from connectors.s3.sink import S3SinkConnector
 
 
 class InMemory(Store):
-    """The objects by key, each with its metadata."""
+    """The objects by key, each with its metadata; and the parts of begun uploads."""
 
     name = where = "memory"
 
     def __init__(self) -> None:
         self.objects: dict[str, tuple[bytes, Mapping[str, str]]] = {}
+        self.parts: dict[_Upload, list[bytes]] = {}
 
     def upload(
         self, key: str, content_type: str, first: int, rules: str, *, topic: str, conditional: bool
@@ -28,7 +29,7 @@ class InMemory(Store):
         return last_of(self.objects.get(key, (b"", {}))[1], topic)
 
     def failure(self, error: BaseException, doing: str) -> Failure:
-        return Failure(OTHER, False, f"{doing}: {error!r}")
+        return Failure(OTHER, isinstance(error, ConnectionError), f"{doing}: {error!r}")
 
     def close(self) -> None:
         pass
@@ -45,7 +46,7 @@ class _Upload(Upload):
         self._rules = rules
         self._topic = topic
         self._conditional = conditional
-        self._parts: list[bytes] = []
+        self._begun = False
 
     def put(self, body: bytes, last: int, records: int) -> None:
         if self._conditional and self.key in self._store.objects:
@@ -55,13 +56,22 @@ class _Upload(Upload):
         self._store.objects[self.key] = (body, told(self._first, last, records, self._rules, self._topic))
 
     def part(self, body: bytes) -> None:
-        self._parts.append(body)
+        if not self._begun:
+            self._store.parts[self] = []
+        self._begun = True
+        self._there().append(body)
 
     def complete(self, last: int, records: int) -> None:
-        self.put(b"".join(self._parts), last, records)
+        self.put(b"".join(self._there()), last, records)
+        self.abort()
 
     def abort(self) -> None:
-        self._parts = []
+        self._store.parts.pop(self, None)
+
+    def _there(self) -> list[bytes]:
+        if self not in self._store.parts:
+            raise Lost(ConnectionError("no such upload"))
+        return self._store.parts[self]
 
 
 class ObjectRun(SinkRun):

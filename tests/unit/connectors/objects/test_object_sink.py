@@ -18,6 +18,7 @@ from connectors.azure import AzureBlobSinkConnector
 from connectors.objects.formats import parquet_file
 from connectors.objects.sink.task import ObjectSinkTask
 from connectors.s3.sink.plan import S3SinkPlan
+from tests.support.waiting import until
 from tests.unit.connectors.objects.in_memory import ObjectRun
 
 
@@ -477,6 +478,39 @@ def test_keys_beside_an_object_that_is_there_are_not_replaced_by_fewer() -> None
         run.await_committed(len(records))
     assert {key: body for key, (body, _) in whole.items()} == run.contents
     assert run.contents["test/f=b/test+0+0000000007.keys.txt"] == b"b7\nb8\nb9\nb10\n"
+
+
+@pytest.mark.promise("P1")
+@pytest.mark.parametrize("sent", [6, 12], ids=["amid parts", "before the last"])
+def test_an_upload_that_the_store_has_lost_begins_again(sent: int) -> None:
+    """As where a rule of the bucket removes unfinished ones."""
+    config = {"flush.size": "13", "s3.part.size": str(5 << 20), "format.class": "string", "retry.backoff.ms": "1"}
+    texts = [f"{n:07}" * (1 << 17) for n in range(13)]
+    with ObjectRun(config) as run:
+        run.put(*texts[:sent], schema=schema.STRING)
+        until(lambda: sum(map(len, run.store.parts.values())) == sent // 6)
+        run.store.parts.clear()
+        run.put(*texts[sent:], schema=schema.STRING)
+        run.await_committed(13)
+    assert run.contents == {"topics/test/partition=0/test+0+0000000000.txt": "".join(f"{t}\n" for t in texts).encode()}
+    assert not run.store.parts
+
+
+class Forgetful(dict[Any, Any]):
+    """Has nothing of what it is given."""
+
+    def __contains__(self, _: object) -> bool:
+        return False
+
+
+@pytest.mark.promise("P9")
+def test_a_store_that_loses_every_upload_fails_the_task() -> None:
+    config = {"flush.size": "9", "s3.part.size": str(5 << 20), "format.class": "string"}
+    with ObjectRun({**config, "retry.backoff.ms": "1", "max.retries": "2"}) as run:
+        run.store.parts = Forgetful()
+        run.put(*("x" * (1 << 20) for _ in range(6)), schema=schema.STRING)
+        with pytest.raises(ConnectError, match="no such upload.*after 2 retries"):
+            run.await_committed(6)
 
 
 @pytest.mark.promise("P3")

@@ -2,8 +2,10 @@
 
 from typing import Any
 
+import pytest
 from botocore.exceptions import ClientError
 
+from connectors.objects.store import Lost
 from connectors.s3.bucket import BucketOptions
 from connectors.s3.sink.store import S3Store, S3Upload
 
@@ -39,6 +41,33 @@ def test_an_object_that_is_complete_is_found_however_often_that_is_asked() -> No
     for _ in range(4):
         upload.complete(9, 10)
     assert bucket.complete
+
+
+class Forgetful:
+    """Has no upload that it is asked about, and no object."""
+
+    def __init__(self) -> None:
+        self.settings = BucketOptions.parse({"s3.bucket.name": "b"})
+        self.forgets = False
+
+    def request(self, operation: str, **_: Any) -> Any:
+        if self.forgets:
+            code = "404" if operation == "head_object" else "NoSuchUpload"
+            raise ClientError({"Error": {"Code": code}}, operation)
+        return {"UploadId": "u", "ETag": '"e"'}
+
+
+@pytest.mark.promise("P1")
+def test_an_upload_that_the_store_has_removed_is_lost() -> None:
+    bucket: Any = Forgetful()
+    upload = S3Upload(bucket, "k", "text/plain", 0, "rules", "t", conditional=True, digest=False)
+    upload.part(b"a")
+    bucket.forgets = True
+    with pytest.raises(Lost, match="NoSuchUpload"):
+        upload.part(b"b")
+    with pytest.raises(Lost, match="NoSuchUpload"):
+        upload.complete(9, 10)
+    upload.abort()
 
 
 class Left:
