@@ -111,7 +111,9 @@ class MirrorCheckpointTask(SourceTask):
         return found
 
     def _take_syncs(self, seconds: float) -> None:
+        """Take what there is, waiting this long for the first; not for the end of what comes without one."""
         assert self._reader is not None
+        until = time.monotonic() + _POLL_S
         batch = self._reader.poll(seconds, self.context.stopping)
         while batch is not None:
             for key, value, offset in zip(batch.keys, batch.values, batch.offsets, strict=True):
@@ -119,7 +121,7 @@ class MirrorCheckpointTask(SourceTask):
                     self._syncs.add(OffsetSync.read(key or b"", value or b""))
                 except ValueError as error:
                     self._malformed(self._syncs_topic, offset, error)
-            if self.context.stopping():
+            if self.context.stopping() or time.monotonic() >= until:
                 return
             batch = self._reader.poll(_MORE_S, self.context.stopping)
 

@@ -73,17 +73,46 @@ class Syncs:
     def close(self) -> None: ...
 
 
+def started(monkeypatch: pytest.MonkeyPatch, cluster: Cluster, clock: list[float], syncs: type[Syncs]) -> Any:
+    """A task by this clock."""
+    monkeypatch.setattr(checkpoint_task.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(checkpoint_task, "admin", lambda *_: cluster)
+    monkeypatch.setattr(checkpoint_task, "PartitionReader", syncs)
+    task = MirrorCheckpointTask()
+    context: Any = SimpleNamespace(connector="mirror", task_id=0, metrics=Registry().labelled())
+    context.stopping = lambda: False
+    task.context = context
+    task.start(CONFIG)
+    return task
+
+
+def test_checkpoints_are_written_though_new_syncs_come_all_the_time(monkeypatch):
+    """As of a busy topic: one for a hundred records, of each partition."""
+    clock = [1000.0]
+
+    class Busy(Syncs):
+        polls = 0
+
+        def poll(self, *_: Any) -> Any:
+            clock[0] += 0.02
+            Busy.polls += 1
+            assert Busy.polls < 1000
+            sync = OffsetSync(ORDERS, 5 + self.polls, 5 + self.polls)
+            return type("Batch", (), {"keys": Plain([sync.key]), "values": Plain([sync.value]), "offsets": [0]})
+
+    cluster = Cluster()
+    cluster.silent = set()
+    task = started(monkeypatch, cluster, clock, Busy)
+    written = [Checkpoint.read(record.key, record.value) for _ in range(6) for record in task.poll() or ()]
+    assert {checkpoint.group for checkpoint in written} == {"shop", "bank"}
+
+
 @pytest.mark.parametrize("silent", ["committed bank", "states"])
 def test_checkpoints_are_written_though_a_cluster_does_not_answer_what_follows(monkeypatch, silent):
     clock = [1000.0]
-    monkeypatch.setattr(checkpoint_task.time, "monotonic", lambda: clock[0])
     cluster = Cluster()
     cluster.silent = {silent}
-    monkeypatch.setattr(checkpoint_task, "admin", lambda *_: cluster)
-    monkeypatch.setattr(checkpoint_task, "PartitionReader", Syncs)
-    task = MirrorCheckpointTask()
-    task.context = SimpleNamespace(connector="mirror", task_id=0, metrics=Registry().labelled(), stopping=lambda: False)
-    task.start(CONFIG)
+    task = started(monkeypatch, cluster, clock, Syncs)
     written = set()
     for _ in range(6):
         clock[0] += 3.0
