@@ -26,7 +26,9 @@ _ROUNDS = 8
 _NAMES_A_SECRET = re.compile(
     r"password|passwd|passphrase|passcode|secret|credential"
     r"|(?:token|authorization|user\.info|jaas\.config"
-    r"|(?:api|access|private|account|encryption|sas|signature|signing|shared|master|keystore|ssl|tls|hmac)[._-]?key)$"
+    r"|(?:api|access|private|account|encryption|sas|signature|signing|shared|master|keystore|ssl|tls|hmac)[._-]?key)"
+    r"(?:\.[\w-]{1,63}+\.(?:dfs|blob)\.[\w.]{1,100}+)?$"  # Hadoop's for Azure end with the account
+    r"|fs\.azure\.sas\.(?!token\.provider)"
     r"|(?:^|[._-])(?:pass|pwd|pin|pat|bearer|sig|signature|cookie)$",
     re.IGNORECASE,
 )

@@ -24,6 +24,8 @@ _DELTA = {
     EXTENSIONS: "io.delta.sql.DeltaSparkSessionExtension",
     CATALOG: "org.apache.spark.sql.delta.catalog.DeltaCatalog",
 }
+#: Keys whose values Spark's page and event log hide: Spark's own, and those of Azure's storage.
+_HIDDEN: Final = r"(?i)secret|password|token|access[.]?key|account[.]key|azure[.]sas"
 _MOST_PARTITIONS = 8  # of a local shuffle: more only costs, a micro-batch is small
 
 #: What a session itself may be told, also one of a Spark Connect server.
@@ -74,6 +76,7 @@ def defaults(name: str, master: Master) -> dict[str, str]:
         **_DELTA,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
+        "spark.redaction.regex": _HIDDEN,
         "spark.driver.memory": "1g",
         # A Python worker that ends by a fault in C leaves a trace of it.
         "spark.python.worker.faulthandler.enabled": "true",

@@ -130,6 +130,10 @@ def test_other_texts_stay_as_they_are(redactor: Redactor, text: str) -> None:
         *("db.pass", "db_password", "pwd", "passcode", "pin", "github.pat", "auth.bearer", "authorization"),
         *("http.header.Authorization", "signature.key", "signing-key", "ssl.key", "api.key", "apiKey", "sig"),
         *("access.token", "client.secret.id", "ssl.keystore.key", "basic.auth.user.info", "sasl.jaas.config"),
+        "spark.hadoop.fs.azure.account.key.lake.dfs.core.windows.net",
+        "spark.hadoop.fs.azure.sas.fixed.token.lake.dfs.core.windows.net",
+        "spark.hadoop.fs.azure.account.oauth2.refresh.token.lake.dfs.core.windows.net",
+        "spark.hadoop.fs.azure.sas.orders.lake.blob.core.windows.net",
     ],
 )
 def test_a_key_says_by_its_name_that_it_is_secret(key: str) -> None:
@@ -142,6 +146,8 @@ def test_a_key_says_by_its_name_that_it_is_secret(key: str) -> None:
     [
         *("key.converter", "compass", "bypass", "spin", "path", "pattern", "topic.pattern", "authorization.url"),
         *("tokens.max", "group.id", "message.key.columns", "ssl.key.location", "design", "monkey"),
+        "spark.hadoop.fs.azure.account.auth.type.lake.dfs.core.windows.net",
+        "spark.hadoop.fs.azure.sas.token.provider.type.lake.dfs.core.windows.net",
     ],
 )
 def test_other_keys_are_shown(key: str) -> None:

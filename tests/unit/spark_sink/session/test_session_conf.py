@@ -1,3 +1,4 @@
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -37,6 +38,15 @@ def test_a_local_spark_is_small_and_listens_to_nobody_else() -> None:
     assert found["spark.driver.bindAddress"] == "127.0.0.1"
     assert found["spark.ui.enabled"] == "false"
     assert found[conf.CHECKPOINT_FILES].endswith(".FileSystemBasedCheckpointFileManager")
+
+
+@pytest.mark.promise("P8")
+def test_spark_s_page_hides_the_keys_of_azure_s_storage() -> None:
+    hidden = re.compile(made({})["spark.redaction.regex"])
+
+    assert hidden.search("spark.hadoop.fs.azure.account.key.lake.dfs.core.windows.net")
+    assert hidden.search("spark.hadoop.fs.azure.sas.orders.lake.blob.core.windows.net")
+    assert hidden.search("spark.hadoop.fs.s3a.secret.key")
 
 
 def test_a_cluster_keeps_spark_s_own_sizes() -> None:
