@@ -23,6 +23,7 @@ ENDED: Final = "_connect_ended"
 _LIFE: Final = "_connect_life"
 _TOP: Final = "_connect_top"
 _ANY_WHOLE: Final = "_connect_any_whole"
+_SO_FAR: Final = f"ORDER BY {OFFSET} ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
 
 
 def completed(
@@ -43,14 +44,10 @@ def completed(
         the rows with `ENDED` and, for each column, the sequence of the row that its value is of: `since`.
     """
     groups = ", ".join([*map(quoted, keys), PLACE, *others])
-    so_far = f"ORDER BY {OFFSET} ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
-    if sequence:
-        order = _struct(sequence, f"'offset', {OFFSET}")
-        rows = rows.selectExpr("*", f"max({order}) OVER (PARTITION BY {groups} {so_far}) AS {_TOP}")
-        rows = rows.where(f"{_TOP}.offset = {OFFSET}").drop(_TOP)
-    life = "0" if others else f"count_if({DELETED}) OVER (PARTITION BY {groups} {so_far})"
+    rows = _once_newest(rows, groups, sequence)
+    life = "0" if others else f"count_if({DELETED}) OVER (PARTITION BY {groups} {_SO_FAR})"
     rows = rows.selectExpr("*", f"{life} AS {_LIFE}")
-    over = f"OVER (PARTITION BY {groups}, {_LIFE} {so_far})"
+    over = f"OVER (PARTITION BY {groups}, {_LIFE} {_SO_FAR})"
     mine = {name: number for number, name in enumerate(columns) if name not in {*keys, *sequence}}
     found, filled = [], []
     for name, number in mine.items():
@@ -72,6 +69,24 @@ def completed(
     )
 
 
+def reborn(rows: Any, keys: Sequence[str], sequence: Sequence[str]) -> Any:
+    """Rows with `ENDED`: the sequence of the last deletion before them, of their key in their partition; else null.
+
+    Arguments as of `completed`.
+    """
+    groups = ", ".join([*map(quoted, keys), PLACE])
+    rows = _once_newest(rows, groups, sequence)
+    order = _struct(sequence, f"'offset', {OFFSET}")
+    last = f"last(IF({DELETED}, {order}, NULL), true)"
+    return rows.selectExpr("*", f"{last} OVER (PARTITION BY {groups} {_SO_FAR}) AS {ENDED}")
+
+
+def has_ended(sequence: Sequence[str]) -> str:
+    """A condition on the source s and the table t of a merge: by a deletion that `reborn` found, t's row has ended."""
+    pairs = [(f"t.{quoted(name)}", f"s.{ENDED}.since.c{at}") for at, name in enumerate(sequence)]
+    return f"(s.{ENDED} IS NOT NULL AND {is_not_older(pairs)})"
+
+
 def is_still_newer(number: int, sequence: Sequence[str]) -> str:
     """A condition on the source s and the table t of a merge: what `completed` found for a column is not older.
 
@@ -91,6 +106,15 @@ def since(number: int) -> str:
 def marks(columns: Sequence[str], keys: Sequence[str], sequence: Sequence[str]) -> list[str]:
     """The columns that `completed` adds."""
     return [ENDED, *(since(n) for n, name in enumerate(columns) if sequence and name not in {*keys, *sequence})]
+
+
+def _once_newest(rows: Any, groups: str, sequence: Sequence[str]) -> Any:
+    """The rows that were the newest of their group when they came."""
+    if not sequence:
+        return rows
+    order = _struct(sequence, f"'offset', {OFFSET}")
+    rows = rows.selectExpr("*", f"max({order}) OVER (PARTITION BY {groups} {_SO_FAR}) AS {_TOP}")
+    return rows.where(f"{_TOP}.offset = {OFFSET}").drop(_TOP)
 
 
 def _cell(number: int) -> str:

@@ -105,6 +105,9 @@ def source(rows: Any, fitted: Fitted, how: Merge, deleted: str) -> Any:
     if how.partial:
         rows = partial.completed(rows, names, how.keys, how.sequence)
         marks += partial.marks(names, how.keys, how.sequence)
+    elif how.deletes and fitted.others:
+        rows = partial.reborn(rows, how.keys, how.sequence)
+        marks.append(partial.ENDED)
     return ranked(rows, [*columns, *marks], how).selectExpr(*columns, *marks)
 
 
@@ -159,7 +162,8 @@ def statement(table: Table, view: str, fitted: Fitted, how: Merge, where: str | 
         for number, name in enumerate(fitted.columns)
         if name not in how.keys
     ]
-    changes += [f"t.{quoted(name)} = {gone(name)}" for name in fitted.others]
+    ended = partial.has_ended(how.sequence) if how.deletes and not how.partial else "false"
+    changes += [f"t.{quoted(name)} = {gone(name, ended)}" for name in fitted.others]
     names = [quoted(name) for name in fitted.columns]
     newer = ""
     if how.sequence:
@@ -193,11 +197,16 @@ def changed(name: str, number: int, how: Merge) -> str:
     return f"IF({partial.is_still_newer(number, how.sequence)}, {new}, t.{column})"
 
 
-def gone(name: str) -> str:
-    """The same for a column that no record of the batch has: one that is the whole row has null there."""
+def gone(name: str, ended: str = "false") -> str:
+    """The same for a column that no record of the batch has: one that is the whole row has null there.
+
+    Args:
+        name: the column's.
+        ended: a condition under which there is nothing left of the row.
+    """
     column = quoted(name)
     lacks = f"coalesce(array_contains(s.{LACKS}, {literal(name.lower())}), false)"
-    return f"IF(s.{WHOLE} AND NOT {lacks}, NULL, t.{column})"
+    return f"IF({ended} OR (s.{WHOLE} AND NOT {lacks}), NULL, t.{column})"
 
 
 def merge(rows: Any, view: str, merging: str, transaction: Transaction) -> None:

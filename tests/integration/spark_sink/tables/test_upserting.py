@@ -172,6 +172,37 @@ def test_columns_of_others_are_left_as_they_are(tables: Any) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.promise("P10")
+@pytest.mark.parametrize("sequence", [{}, {"merge__sequence__by": "text"}], ids=["order of topics", "sequence"])
+def test_of_a_deleted_row_nothing_is_left_though_its_key_comes_again(tables: Any, sequence: dict[str, str]) -> None:
+    tables.spark.sql(f"CREATE TABLE delta.`{tables.path()}` (theirs int, text string, id bigint) USING delta")
+    tables.spark.sql(f"INSERT INTO delta.`{tables.path()}` VALUES (5, 'a', 1), (6, 'a', 2), (7, 'a', 3)")
+    records = [record(1), record(1, "b"), record(2, "b"), record(3, "b"), record(3), record(3, "c")]
+    tables.writer(mode="upsert", **sequence)(tables.batch(VALUE, records, KEY), 0)
+    assert tables.read() == [
+        {"theirs": 6, "text": "b", "id": 2},
+        {"theirs": None, "text": "b", "id": 1},
+        {"theirs": None, "text": "c", "id": 3},
+    ]
+
+
+@pytest.mark.slow
+def test_a_deletion_that_comes_late_takes_nothing_from_a_row(tables: Any) -> None:
+    columns = "theirs int, text string, id bigint, _source_position string"
+    tables.spark.sql(f"CREATE TABLE delta.`{tables.path()}` ({columns}) USING delta")
+    tables.spark.sql(f"INSERT INTO delta.`{tables.path()}` VALUES (5, 'a', 1, '5'), (6, 'a', 2, '1')")
+    kinds = {**VALUE, "_source_position": pa.string(), "_connect_change": pa.string()}
+    events = [
+        {"key": {"id": id_}, "value": {"id": id_, "text": text, "_source_position": at, "_connect_change": change}}
+        for id_ in (1, 2)
+        for at, text, change in (("3", None, "d"), ("7", "b", ""))
+    ]
+    tables.writer(mode="upsert", cdc__format="debezium")(tables.batch(kinds, events, KEY), 0)
+    found = [(row["theirs"], row["text"], row["id"], row["_source_position"]) for row in tables.read()]
+    assert found == [(5, "b", 1, "7"), (None, "b", 2, "7")]
+
+
+@pytest.mark.slow
 def test_new_fields_of_records_become_columns(tables: Any) -> None:
     writer = tables.writer(mode="upsert", metadata__columns="offset")
     writer(tables.batch(VALUE, [record(1, "a"), record(2, "b")], KEY), 0)
