@@ -64,6 +64,11 @@ class Chain:
         self.policy = policy
         self._failed: list[tuple[int, Failure]] = []  # rows of the batch in hand, with what became of them
 
+    @property
+    def keeps_nothing(self) -> bool:
+        """Whether no step may remember records: it can have a record again, as where a failed write is repeated."""
+        return all(step.apply_one is None for step in self.steps)
+
     def run(self, batch: B) -> B:
         """The result of the steps for a batch, without the records that were dropped or skipped.
 

@@ -92,14 +92,6 @@ class Resources:
         self.most: int = clients.runtime.get("max.poll.records", ROWS_PER_BATCH)
         self.used = time.monotonic()
 
-    @property
-    def keeps_nothing(self) -> bool:
-        """Whether the chain keeps no state of the records that it has seen, and so can serve the next write.
-
-        A failed write is repeated, and a transformation with state (Deduplicate) would drop its records then.
-        """
-        return all(step.apply_one is None for step in self.chain.steps)
-
     def close(self) -> None:
         """Release everything; errors are logged."""
         for close in (self.chain.close, self.error_outputs.close):
@@ -122,7 +114,7 @@ def take(plan: WritePlan, number: int) -> Resources:
 
 def give_back(plan: WritePlan, number: int, resources: Resources) -> None:
     """Keep the resources of a successful write for the next one, if they can serve it."""
-    if not resources.keeps_nothing:
+    if not resources.chain.keeps_nothing:  # the write may be repeated all the same
         resources.close()
         return
     resources.used = time.monotonic()

@@ -138,10 +138,10 @@ class TableTask(SinkQueryTask):
         assert isinstance(query, SinkQuery)
         at, offset = found
         log.info("new fields, or fewer, in %s-%d at offset %d: the query restarts with them", *at, offset)
-        sampler = self._sampler(query)
+        before, sampler = query.sample, self._sampler(query)
         positions = {**query.progress.offsets, at: offset}
-        query.sample = sampler.look(positions, query.sample, self.keep_going, MORE_ROWS, first=at)
-        return True
+        query.sample = sampler.look(positions, before, self.keep_going, MORE_ROWS, first=at)
+        return before is None or before.known != query.sample.known
 
     def _look(self, query: SinkQuery) -> None:
         now = time.monotonic()

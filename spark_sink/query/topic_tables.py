@@ -149,7 +149,7 @@ class TopicTables:
         end = begins_and_ends(parts)[at][1]
         before = known.sample
         known.sample = sampler.look_at({at: (offset, end)}, before, rows=MORE_ROWS)
-        return before is None or _known(before) != _known(known.sample)
+        return before is None or before.known != known.sample.known
 
     def _writer(self, topic: str) -> TableWriter | ForeachBatch:
         named = None if self.routed else topic
@@ -166,10 +166,6 @@ class TopicTables:
             yield one
         finally:
             self._lanes.append(one)
-
-
-def _known(sample: Sample) -> tuple[object, ...]:
-    return sample.values, sample.keys, sample.partial
 
 
 def _cloned(spark: Any) -> Any:

@@ -49,7 +49,10 @@ def read(plan: ReadPlan, schema: Any, part: Part) -> Iterator[pa.RecordBatch]:
     except BaseException:
         reading.close()  # it may have left something half done
         raise
-    _readings[plan.id] = reading
+    if reading.keeps_nothing:
+        _readings[plan.id] = reading
+    else:
+        reading.close()  # Spark may read the range again: a transformation that remembers it would drop its records
 
 
 def _begun(plan: ReadPlan) -> Reading:
@@ -80,6 +83,11 @@ class Reading:
             self._chain = sink_chain(plugins, plan.worker, plan.config, time.sleep)
             self._failures = Failures(plan, self._chain.policy, plugins)
             self._events = ChangeEvents.of(plan.config) if plan.rows.events else None
+
+    @property
+    def keeps_nothing(self) -> bool:
+        """Whether no transformation may remember records."""
+        return self._plan.rows is None or self._chain.keeps_nothing
 
     def batches(self, shape: RowShape | None, schema: Any, part: Part) -> Iterator[pa.RecordBatch]:
         """The records of a range, as rows of this shape, or raw."""

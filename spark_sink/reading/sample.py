@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -55,6 +56,11 @@ class Sample:
     unsent: bool = False
 
     @property
+    def known(self) -> tuple[object, ...]:
+        """What the shape of rows follows from."""
+        return self.values, self.keys, self.partial
+
+    @property
     def partial(self) -> bool:
         """Whether records lack columns."""
         names = {field.name for field in self.values.fields} if self.values is not None else set()
@@ -80,7 +86,8 @@ class Sampler:
         config = {key: value for key, value in plan.config.items() if not key.startswith("errors.")}
         config |= {"errors.tolerance": "all"}
         plugins = Plugins.discover([Path(folder) for folder in plan.plugin_path])
-        self._chain = sink_chain(plugins, plan.worker, config, time.sleep)
+        self._make_chain = partial(sink_chain, plugins, plan.worker, config, time.sleep)
+        self._chain = self._make_chain()
         self._events = ChangeEvents.of(plan.config) if events else None
 
     def look(
@@ -119,6 +126,9 @@ class Sampler:
         rows: int = _ROWS,
     ) -> Sample:
         """Sample the first records of ranges of offsets, each from the first to before the second. See `look`."""
+        if not self._chain.keeps_nothing:  # in executors no transformation remembers records of batches before
+            self._chain.close()
+            self._chain = self._make_chain()
         known = known or _NOTHING
         values, keys, size, count = known.values, known.keys, known.record_bytes, known.records
         declared, lacking = set(known.declared), known.unsent

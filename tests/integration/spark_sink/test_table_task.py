@@ -383,6 +383,22 @@ def test_new_fields_become_columns(broker: Broker, sink: MakeSink, lake: Path) -
     assert found[7]["more"] is True
 
 
+@pytest.mark.slow
+def test_a_transformation_that_remembers_records_hides_no_new_fields(
+    broker: Broker, sink: MakeSink, lake: Path, session: Session
+) -> None:
+    topic = make_topic(broker)
+    produce(broker, topic, [{"n": 1}])
+    once = {"transforms_once_type": "Deduplicate", "transforms_once_fields": "n"}
+    with sink(topic, transforms="once", **once).running() as run:
+        run.until(lambda: numbers(lake / "rows") == [1])
+        for query in session.spark.streams.active:
+            query.stop()  # the next run of the query remembers nothing
+        produce(broker, topic, [{"n": 1, "more": "x"}])
+        run.until(lambda: len(rows(lake / "rows")) == 2)
+    assert sorted(str(row["more"]) for row in rows(lake / "rows")) == ["None", "x"]
+
+
 @pytest.mark.promise("P10")
 def test_an_upsert_does_not_depend_on_what_the_query_has_seen(broker: Broker, sink: MakeSink, lake: Path) -> None:
     topic = make_topic(broker)

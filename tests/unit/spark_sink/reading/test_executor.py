@@ -250,6 +250,16 @@ def test_clients_and_chains_are_kept_for_the_next_range_of_the_same_plan(in_exec
     assert first.closed
 
 
+def test_a_transformation_remembers_no_record_of_a_range_before(in_executor):
+    once = {"transforms": "once", "transforms_once_type": "Deduplicate", "transforms_once_fields": "id"}
+    assert in_executor.rows([{"id": 1}, {"id": 2}, {"id": 1}], ID, **once) == [
+        {"_value": {"id": 1}}, {"_value": {"id": 2}}
+    ]  # fmt: skip
+    again = in_executor.rows([{"id": 3}, {"id": 1}], ID, plan=in_executor.plan)
+    assert again == [{"_value": {"id": 3}}, {"_value": {"id": 1}}]
+    assert in_executor.partition.closed
+
+
 def test_nothing_is_kept_of_a_reading_that_failed(in_executor):
     batches = in_executor.batches([{"id": n} for n in range(25_000)], ID)
     in_executor.partition.fails_at = 15_000
