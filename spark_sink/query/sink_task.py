@@ -30,7 +30,6 @@ from spark_sink.reading.sample import Sample
 log = logging.getLogger("connect.spark")
 
 _REPORT_S: Final = 1.0
-_FINISH_S: Final = 120.0
 
 
 class SinkQuery(Query):
@@ -246,6 +245,8 @@ class SinkQueryTask(SupervisedTask):
     def _finished(self, query: SinkQuery, generation: Generation) -> dict[TopicPartition, int]:
         """The end of a query of an older generation, once its unfinished batch is written, or cannot be.
 
+        That may take as long as a batch takes.
+
         Raises:
             RetriableError: it cannot be written now.
         """
@@ -254,15 +255,14 @@ class SinkQueryTask(SupervisedTask):
             return positions
         log.info("finishing the batch that %s had begun", query.name)
         self.generation = generation
-        deadline = time.monotonic() + _FINISH_S
         shut = str(Path(self.lease_file.path).with_name("shut"))  # is not there: nothing beyond that batch begins
         running = None
         while unfinished:
             self.keep_going()
-            if time.monotonic() > deadline:
-                raise ConnectError(f"A batch that was begun before is not written within {_FINISH_S:.0f} s.")
             if running is None:
                 running = self._begin_shut(query, generation, shut)
+                if running is None:
+                    return self._dropped(query, generation, positions, ConnectError("its records are gone."))
             elif not running.isActive:
                 positions, unfinished = self.generations.positions(generation, query.name)
                 if not unfinished:  # since it was looked at
@@ -303,6 +303,7 @@ class SinkQueryTask(SupervisedTask):
         return positions
 
     def _begin_shut(self, query: SinkQuery, generation: Generation, lease_file: str) -> Any:
+        """The query, started for a batch that was begun; None where no record is there that shows its columns."""
         from dataclasses import replace
 
         try:

@@ -289,6 +289,23 @@ def test_offsets_altered_past_records_that_are_gone(broker: Broker, sink: MakeSi
 
 
 @pytest.mark.slow
+def test_offsets_altered_past_a_first_batch_of_which_nothing_is_left(
+    broker: Broker, sink: MakeSink, lake: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    topic = make_topic(broker)
+    produce(broker, topic, [b"{broken"] * 3)
+    one = sink(topic)
+    with one.running() as run, pytest.raises(ConnectError, match=f"{topic}-0@0"):
+        run.until(lambda: False)
+    delete_before(broker, topic, 3)
+    one.alter({(topic, 0): 3})
+    with one.running() as run:
+        produce(broker, topic, [{"n": 1}])
+        run.until(lambda: numbers(lake / "rows") == [1])
+    assert "is dropped" in caplog.text
+
+
+@pytest.mark.slow
 @pytest.mark.promise("P10")
 def test_a_batch_that_is_in_the_table_is_not_repeated_though_it_cannot_be_read_again(
     broker: Broker, sink: MakeSink, lake: Path, monkeypatch: pytest.MonkeyPatch

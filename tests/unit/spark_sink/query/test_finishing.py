@@ -32,9 +32,10 @@ class Generations:
 
 
 class Finishing(SinkQueryTask):
-    """Its queries end at once, without an error."""
+    """Its queries end at once, without an error, unless they are others."""
 
     def __init__(self, generations: Generations) -> None:
+        self.started: Any = SimpleNamespace(isActive=False, exception=lambda: None, stop=lambda: None)
         self.generations: Any = generations
         self.lease_file: Any = SimpleNamespace(path=Path("lease"))
 
@@ -46,7 +47,7 @@ class Finishing(SinkQueryTask):
     def keep_going(self) -> None: ...
 
     def _begin_shut(self, query: SinkQuery, generation: Generation, lease_file: str) -> Any:
-        return SimpleNamespace(isActive=False, exception=lambda: None, stop=lambda: None)
+        return self.started
 
 
 @pytest.fixture(autouse=True)
@@ -66,3 +67,20 @@ def test_a_batch_that_is_not_finished_is_dropped(caplog: pytest.LogCaptureFixtur
     query = SinkQuery("all", ["t"], QueryProgress("all", Registry().labelled()))
     assert task._finished(query, OLD) == {T0: 10}
     assert "is dropped (offsets t-0 10 to 19)" in caplog.text
+
+
+def test_a_batch_may_take_as_long_as_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    moments = iter(range(0, 100_000, 600))
+    monkeypatch.setattr(sink_task.time, "monotonic", lambda: next(moments))
+    task = Finishing(Generations(*[(10, True)] * 20, (20, False)))
+    task.started.isActive = True
+    query = SinkQuery("all", ["t"], QueryProgress("all", Registry().labelled()))
+    assert task._finished(query, OLD) == {T0: 20}
+
+
+def test_a_batch_of_which_no_record_is_left_is_dropped(caplog: pytest.LogCaptureFixture) -> None:
+    task = Finishing(Generations((10, True)))
+    task.started = None
+    query = SinkQuery("all", ["t"], QueryProgress("all", Registry().labelled()))
+    assert task._finished(query, OLD) == {T0: 10}
+    assert "is dropped (offsets t-0 10 to 19): its records are gone." in caplog.text
