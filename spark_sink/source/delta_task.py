@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from connect.errors import ConfigError
+from connect.errors import ConfigError, ConnectError
 from spark_sink.source.batches import check_columns
 from spark_sink.source.changes import TIMESTAMP, TYPE, VERSION, ChangeShape
 from spark_sink.source.records import RowShape
@@ -52,6 +52,19 @@ class DeltaSourceTask(SourceQueryTask):
             return {"snapshot": self._latest()}
         latest = version.strip().lower() == "latest"
         return {"version": self._latest() + 1 if latest else int(version)}
+
+    def anew(self, offset: dict[str, Any]) -> dict[str, Any]:
+        if "snapshot" not in offset:
+            return offset
+        before, latest = offset["snapshot"], self._latest()
+        if self._changes and "file" in offset and latest != before:
+            raise ConnectError(
+                f"The checkpoint in {self.location} of the snapshot of version {before} is gone, in the middle of it, "
+                f"and {self._table} has version {latest} by now: another snapshot would not tell which rows were "
+                "deleted since. Bring the checkpoint back, in a place that all workers see (checkpoint.location); or "
+                "reset the connector's offsets to start over with the table as it is."
+            )
+        return {"snapshot": latest}
 
     def start_query(self) -> Any:
         reader = self.session.spark.readStream.format("delta")

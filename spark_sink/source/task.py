@@ -106,6 +106,10 @@ class SourceQueryTask(SupervisedTask):
     def first(self) -> dict[str, Any]:
         """The offset of a query that has none yet."""
 
+    def anew(self, offset: dict[str, Any]) -> dict[str, Any]:
+        """Where a new checkpoint begins for an offset that a user set, or that lost its own. Raises ConnectError."""
+        return offset
+
     @abstractmethod
     def start_query(self) -> Any:
         """Start the query. Returns it, or None when it is too early."""
@@ -137,7 +141,7 @@ class SourceQueryTask(SupervisedTask):
                 " checkpoint.location to a place that all workers see; or alter or reset the connector's offsets to"
                 " start over, which may repeat records."
             )
-        self.offset = self.first() if stored is None else positions.unmarked(stored)
+        self.offset = self.first() if stored is None else self.anew(positions.unmarked(stored))
         self.checkpoint = positions.new_checkpoint(stored)
         log.info("the query begins at %s, with the checkpoint %s", self.offset, self.checkpoint)
         self.store(self.offset)

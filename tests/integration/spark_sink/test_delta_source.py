@@ -3,13 +3,14 @@
 import datetime as dt
 import json
 import random
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from connect.errors import ConfigError
+from connect.errors import ConfigError, ConnectError
 from connect.kafka.broker.embedded import Broker
 from spark_sink.session import Session
 from spark_sink.source.batches import BatchWriter, NotNow
@@ -187,6 +188,43 @@ def test_an_altered_version_begins_there_with_another_checkpoint(source: Any, ta
     with source(key_fields="id", exactly_once=True) as run:
         run.until_idle()
     assert len(source.records()) == 8
+
+
+@pytest.fixture
+def cut_off(source: Any, table: Table, tmp_path: Path) -> Callable[..., None]:
+    """A source that is stopped within its first snapshot, and loses its checkpoint."""
+
+    def run(**keys: str) -> None:
+        for key in range(8):
+            table.insert(f"({key}, {key})")
+        with source(key_fields="id", max_files_per_trigger="1", **keys) as run:
+            run.until(lambda: "file" in source.offset())
+        assert "snapshot" in source.offset()
+        shutil.rmtree(tmp_path / "checkpoints")
+
+    return run
+
+
+@pytest.mark.slow
+@pytest.mark.promise("P1")
+def test_a_snapshot_whose_checkpoint_is_lost_hides_no_deletion(
+    source: Any, table: Table, cut_off: Callable[..., None]
+) -> None:
+    cut_off()
+    table.sql("DELETE FROM {t} WHERE id < 7")
+    with pytest.raises(ConnectError, match="snapshot of version 8 is gone.*reset the connector's offsets"):
+        source(key_fields="id").__enter__()
+
+
+@pytest.mark.slow
+def test_a_snapshot_whose_checkpoint_is_lost_begins_again_where_the_table_is_the_same(
+    source: Any, table: Table, cut_off: Callable[..., None]
+) -> None:
+    cut_off(envelope="debezium")
+    with source(key_fields="id", envelope="debezium") as run:
+        run.until_idle()
+    assert by_key(source.records()).keys() == set(range(8))
+    assert {value["op"] for _, value in source.records()} == {"r"}
 
 
 @pytest.mark.slow
