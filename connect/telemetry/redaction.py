@@ -70,6 +70,11 @@ class Redactor:
         """The number of texts that it hides. What was redacted with fewer may have to be redacted again."""
         return len(self._known)
 
+    @property
+    def hidden(self) -> frozenset[str]:
+        """The texts that it hides: for another process, in whose log this one's secrets may be."""
+        return self._known
+
     def redact(self, text: str, *, whole: bool = False) -> str:
         """The text with every secret replaced by `[hidden]`; a redacted one stays as it is.
 

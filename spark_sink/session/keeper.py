@@ -49,16 +49,14 @@ class Keeper:
         told = json.loads(start.read_text())
         self._idle_s = told["idle"]
         start.unlink()
-        for key, value in told["config"].items():
-            if redaction.names_a_secret(key):
-                redaction.redactor.remember([value])
+        redaction.redactor.remember(told["secrets"])
         try:
             serving = server.start(
                 told["config"],
                 name=f"connect-shared-{told['name']}",
                 token=secrets.token_urlsafe(32),
                 within=told["within"],
-                redact=redaction.redactor.redact,
+                redact=self._redacted,
                 stopping=lambda: self._ended,
             )
         except ConnectError as error:
@@ -100,10 +98,17 @@ class Keeper:
         for file in (self._folder / "users").iterdir():
             if is_held(file):
                 living = True
+                _learn(file)
             elif file.exists():  # it did not leave by itself in this moment
                 self._release(file.name)
                 file.unlink(missing_ok=True)
         return living
+
+    def _redacted(self, text: str) -> str:
+        """A text of the server's without the secrets of its users, also of one that came just now."""
+        for file in (self._folder / "users").iterdir():
+            _learn(file)
+        return redaction.redactor.redact(text)
 
     def _release(self, session: str) -> None:
         """End the queries of a user that died. In a process of its own: the client is large, this one lives long."""
@@ -131,6 +136,14 @@ class Keeper:
 
     def _end(self, number: int, frame: FrameType | None) -> None:
         self._ended = True
+
+
+def _learn(file: Path) -> None:
+    """Remember the secrets that a user has left in its file, and remove them there."""
+    with contextlib.suppress(FileNotFoundError), file.open("r+") as left:
+        if told := left.read():
+            redaction.redactor.remember(json.loads(told))
+            left.truncate(0)
 
 
 def release(url: str) -> None:

@@ -7,7 +7,8 @@ spark_sink.session.keeper`). Its users share a folder in the user's cache:
     keeper.lock     held by the keeper as long as it lives, from before it was started
     server.json     the server's address, and the token that it requires; readable by this user only
     begin.lock      held by a user whose query is starting: see `spark_sink.query.turn`
-    users/          a file for each user, locked by it as long as it lives, with the id of its session
+    users/          a file for each user, locked by it as long as it lives, with the id of its session as its name; at
+                    first it has the user's secrets, which the keeper reads and removes, so that its log hides them
 
 The kernel releases a lock when its holder dies, however it dies. The keeper ends the server when it had no users for a
 while (spark.shared.idle.ms), and ends the queries of a user that died. When the keeper dies its server dies with it;
@@ -23,7 +24,7 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +32,7 @@ from typing import IO, Any
 
 from connect.errors import ConfigError, ConnectError, RetriableError
 from connect.jvm.cache import cache_path
+from connect.telemetry.redaction import names_a_secret, redactor
 from spark_sink.session.conf import users as spark_keys
 from spark_sink.session.jvm import Stopped
 from spark_sink.session.masters import MASTER, REMOTE, master_of
@@ -86,7 +88,7 @@ def join(
         folder.chmod(0o700)
         with _locked(folder / "start.lock", deadline, stopping):
             server = _server(folder) or _start(folder, name, config, deadline, redact, stopping)
-            return _enter(folder, server)
+            return _enter(folder, server, _secrets(config))
     except OSError as error:
         raise ConnectError(
             f"The shared Spark {name} cannot be kept in {folder}: {error.strerror}. Choose another cache with "
@@ -166,6 +168,7 @@ def _launch(folder: Path, name: str, config: Mapping[str, str], lock: Path, dead
         (folder / old).unlink(missing_ok=True)
     told = {
         "config": spark_keys(config),
+        "secrets": _secrets(config),
         "name": name,
         "within": max(1.0, deadline - time.monotonic()),
         "idle": SessionOptions.parse({key: value for key, value in config.items() if value is not None}).shared_idle,
@@ -201,12 +204,19 @@ def _why(folder: Path, name: str, redact: Callable[[str], str]) -> ConnectError:
     return kind(redact(f"The shared Spark {name} cannot start: {said['message']}"))
 
 
-def _enter(folder: Path, server: Mapping[str, Any]) -> User:
+def _secrets(config: Mapping[str, str]) -> list[str]:
+    """What no log may show of this process, and of a configuration."""
+    return sorted(redactor.hidden.union(value for key, value in config.items() if value and names_a_secret(key)))
+
+
+def _enter(folder: Path, server: Mapping[str, Any], secrets: Sequence[str]) -> User:
     session = str(uuid.uuid4())
     # Locked before the keeper sees it.
     file = folder / f".{session}"
-    lock = file.open("w")
+    lock = os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w")
     fcntl.flock(lock, fcntl.LOCK_EX)
+    json.dump(secrets, lock)
+    lock.flush()
     shown = folder / "users" / session
     file.rename(shown)
     return User(session_url(server, session), f"sc://localhost:{server['port']}", shown, lock)

@@ -36,6 +36,15 @@ def main(config: dict[str, str], what: str) -> None:
     elif what == "stream":
         query = spark.readStream.format("rate").load().writeStream.format("noop").queryName("endless")
         query.option("checkpointLocation", config["checkpoint"]).start()
+    elif what == "tells":
+        secret = config["connection.password"]
+
+        def tell(batches):  # type: ignore[no-untyped-def]
+            sys.stderr.write(f"login with {secret}\n")
+            sys.stderr.flush()
+            yield from batches
+
+        spark.range(1).mapInPandas(tell, "id bigint").collect()
     else:
         spark.range(1).count()
     workers = [each.pid for each in descendants(session.pid)] if session.pid else []

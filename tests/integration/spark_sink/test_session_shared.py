@@ -132,6 +132,21 @@ def test_a_user_that_is_killed_takes_its_query_with_it_and_nobody_else(
     stays.end()
 
 
+@pytest.mark.promise("P8")
+def test_its_log_has_no_secret_of_a_user_that_came_later(user: Callable[..., User], cache: Path) -> None:
+    users = [user()]
+    users[0].await_ready()
+    users.append(user({**SHARED, "connection.password": "s3cr3t-of-the-second"}, "tells"))
+    users[1].await_ready()
+    log = cache / "keeper.log"
+    assert eventually(lambda: "login with" in log.read_text(), 60), log.read_text()
+    assert "login with [hidden]" in log.read_text()
+    assert "s3cr3t" not in log.read_text()
+    assert not any(file.stat().st_size for file in (cache / "users").iterdir())
+    for each in users:
+        each.end()
+
+
 @pytest.mark.parametrize("victim", ["keeper", "server"])
 def test_a_spark_that_is_killed_is_started_anew_by_the_next(
     user: Callable[..., User], cache: Path, victim: str
