@@ -201,6 +201,21 @@ def proxy(interface: str, methods: Mapping[str, Callable[..., Any]]) -> Any:
     return java("java.lang.reflect.Proxy").newProxyInstance(of.getClassLoader(), [of], handler)
 
 
+@cache
+def _measures() -> Any:
+    """Where the plug-ins of this process register what they measure. Nobody reads it."""
+    return java("org.apache.kafka.common.metrics.Metrics")()
+
+
+def plugin_metrics(**tags: str) -> Any:
+    """A PluginMetrics for one plug-in. Close it with the plug-in.
+
+    Args:
+        tags: what tells it from others.
+    """
+    return java("org.apache.kafka.common.metrics.internals.PluginMetricsImpl")(_measures(), to_map(tags))
+
+
 def to_map(entries: Mapping[Any, Any]) -> Any:
     """A java.util.HashMap."""
     made = java("java.util.HashMap")()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, ClassVar, Final
 
 from connect.api import ExactlyOnceSupport, SinkConnector, SourceConnector
@@ -55,7 +55,8 @@ class _JavaConnector(StandIn):
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
         configs = self._call("taskConfigs", lambda made: made.taskConfigs(jvm.java("int")(max_tasks)))
-        return [{str(entry.getKey()): str(entry.getValue()) for entry in each.entrySet()} for each in configs or ()]
+        entries = [[(entry.getKey(), entry.getValue()) for entry in each.entrySet()] for each in configs or ()]
+        return [{str(key): str(value) for key, value in each if value is not None} for each in entries]
 
     def stop(self) -> None:
         self._call("stop", lambda made: made.stop())
@@ -65,6 +66,13 @@ class _JavaConnector(StandIn):
         with self.class_loader():
             made = self._java or self.make()
             return jvm.translated(lambda: call(made), f"{self.java_class}.{name}", plain=plain)
+
+    @cached_property
+    def _measures(self) -> Any:
+        """Java's PluginMetrics, for a connector that asks for it."""
+        made = jvm.plugin_metrics(connector=self.context.name)
+        self.context.exit_stack.callback(made.close)
+        return made
 
     def _context(self) -> Any:
         return jvm.proxy("org.apache.kafka.connect.connector.ConnectorContext", self._offers())
@@ -76,7 +84,7 @@ class _JavaConnector(StandIn):
         return {
             "requestTaskReconfiguration": self.context.request_task_reconfiguration,
             "raiseError": raise_error,
-            "pluginMetrics": lambda: None,
+            "pluginMetrics": lambda: self._measures,
         }
 
 

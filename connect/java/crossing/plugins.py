@@ -7,6 +7,7 @@ plug-in. Java's objects see records of Kafka Connect's own classes. Their errors
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, TypeVar
@@ -27,6 +28,8 @@ from connect.settings import Config, ConfigValue
 
 B = TypeVar("B", bound=Batch[Any])
 T = TypeVar("T")
+#: Tell the plug-ins of this process apart that measure the same.
+_numbers = itertools.count()
 
 
 @cache
@@ -41,6 +44,7 @@ class _InTheChain(StandIn):
     """A plug-in of Java in a chain."""
 
     _java: Any = None
+    _measures: Any = None
 
     @classmethod
     def validated(cls, config: Mapping[str, str]) -> list[ConfigValue]:
@@ -52,11 +56,16 @@ class _InTheChain(StandIn):
         made, self._java = self._java, None
         if made is not None and hasattr(made, "close"):
             self._call("close", made.close)
+        if self._measures is not None:
+            self._measures.close()
 
     def _begin(self, configure: Callable[[Any], None]) -> None:
         self._crossing = crossing()
         made = self.make()
         self._call("configure", lambda: configure(made))
+        if isinstance(made, jvm.java("org.apache.kafka.common.metrics.Monitorable")):
+            measures = self._measures = jvm.plugin_metrics(plugin=self.java_class, number=str(next(_numbers)))
+            self._call("withPluginMetrics", lambda: made.withPluginMetrics(measures))
         self._java = made
 
     def _call(self, name: str, call: Callable[[], T]) -> T:

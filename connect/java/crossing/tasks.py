@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, ClassVar, Final, TypeVar
 
 from connect.api import RecordMetadata, SinkTask, SourceTask
@@ -47,6 +48,13 @@ class _JavaTask:
         self._task = self._call("<init>", lambda: plugins.newTask(self.java_class))
         self._call("initialize", lambda: self._task.initialize(context))
         self._call("start", lambda: self._task.start(jvm.to_map(config)))
+
+    @cached_property
+    def _measures(self) -> Any:
+        """Java's PluginMetrics, for a task that asks for it."""
+        made = jvm.plugin_metrics(connector=self.context.connector, task=str(self.context.task_id))
+        self.context.exit_stack.callback(made.close)
+        return made
 
     def stop(self) -> None:
         """See `SourceTask` and `SinkTask`."""
@@ -150,7 +158,7 @@ class JavaSourceTask(_JavaTask, SourceTask):
                 "configs": lambda: jvm.to_map(self.context.configs),
                 "offsetStorageReader": lambda: reader,
                 "transactionContext": lambda: transaction,
-                "pluginMetrics": lambda: None,
+                "pluginMetrics": lambda: self._measures,
             },
         )
 
@@ -237,7 +245,7 @@ class JavaSinkTask(_JavaTask, SinkTask):
                 "resume": lambda partitions: context.resume(*map(_from_java, partitions)),
                 "requestCommit": context.request_commit,
                 "errantRecordReporter": lambda: reporter if accepts else None,
-                "pluginMetrics": lambda: None,
+                "pluginMetrics": lambda: self._measures,
             },
         )
 

@@ -7,6 +7,7 @@ import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.config.ConfigDef;
+import org.apache.kafka.common.metrics.*;
 import org.apache.kafka.connect.connector.*;
 import org.apache.kafka.connect.data.*;
 import org.apache.kafka.connect.errors.*;
@@ -19,10 +20,16 @@ public class Chain {
     static ConfigDef text(String name) {
         return new ConfigDef().define(name, ConfigDef.Type.STRING, ConfigDef.Importance.HIGH, "What it says.");
     }
+    /** KIP-877: whoever measures itself does so from its start on. */
+    static void measure(PluginMetrics metrics) {
+        metrics.addMetric(metrics.metricName("seen", "", new LinkedHashMap<>()), (Measurable) (config, now) -> 1);
+    }
     /** Numbers the lines that it has seen: one that is given to it twice is counted twice. */
-    public static class Numbered<R extends ConnectRecord<R>> implements Transformation<R> {
-        private int seen; private String before;
+    public static class Numbered<R extends ConnectRecord<R>> implements Transformation<R>, Monitorable {
+        private int seen; private String before; private PluginMetrics metrics;
+        public void withPluginMetrics(PluginMetrics metrics) { this.metrics = metrics; measure(metrics); }
         public R apply(R r) {
+            if (metrics == null) throw new DataException("it cannot measure");
             String line = (String) r.value();
             if (line.contains("drop")) return null;
             if (line.contains("bad")) throw new DataException("it is bad: " + line);
@@ -95,7 +102,12 @@ public class Chain {
         public void configure(Map<String, ?> config) { }
         public void close() { }
     }
-    static Map<String, String> one(Map<String, String> config) { return new HashMap<>(config); }
+    /** With a key that is not set. */
+    static Map<String, String> one(Map<String, String> config) {
+        Map<String, String> one = new HashMap<>(config);
+        one.put("unset", null);
+        return one;
+    }
     static void note(String file, String line) {
         try {
             Files.writeString(Path.of(file), line + "\n", StandardOpenOption.CREATE, StandardOpenOption.APPEND);
@@ -105,7 +117,7 @@ public class Chain {
     public static class Source extends SourceConnector {
         private Map<String, String> config;
         public String version() { return "2.0"; }
-        public void start(Map<String, String> config) { this.config = config; }
+        public void start(Map<String, String> config) { this.config = config; measure(context().pluginMetrics()); }
         public Class<? extends Task> taskClass() { return SourceOf.class; }
         public List<Map<String, String>> taskConfigs(int most) { return List.of(one(config)); }
         public void stop() { }
@@ -122,6 +134,8 @@ public class Chain {
         private long next, count; private String told, topic; private boolean failed;
         public String version() { return "2.0"; }
         public void start(Map<String, String> config) {
+            measure(context.pluginMetrics());
+            if (config.get("unset") != null) throw new ConnectException("it is set: " + config.get("unset"));
             told = config.get("told"); topic = config.get("topic"); count = Long.parseLong(config.get("count"));
             Map<String, Object> stored = context.offsetStorageReader().offset(Map.of("of", "lines"));
             next = stored == null ? 0 : (Long) stored.get("n") + 1;
@@ -161,7 +175,7 @@ public class Chain {
     public static class SinkOf extends SinkTask {
         private String file; private boolean failed; private final Map<TopicPartition, Long> done = new HashMap<>();
         public String version() { return "2.0"; }
-        public void start(Map<String, String> config) { file = config.get("file"); }
+        public void start(Map<String, String> config) { file = config.get("file"); measure(context.pluginMetrics()); }
         public void open(Collection<TopicPartition> partitions) {
             note(file + ".calls", "open " + partitions + " of " + context.assignment().size());
         }
