@@ -1,4 +1,4 @@
-"""Sinks that are no tables, on a standalone cluster that begins slow tasks a second time: each record is there once."""
+"""Sinks that are no tables, on a standalone cluster: each record is there once, whatever becomes of executors."""
 
 import json
 import random
@@ -29,6 +29,52 @@ def pool(broker: Broker, tmp_path: Path) -> Iterator[Pool]:
         yield made
 
 
+def on(cluster: Cluster, folder: Path) -> dict[str, str]:
+    """The keys of a connector that runs there, in small batches one behind the other."""
+    return {
+        "engine": "spark",
+        "spark.master": cluster.url,
+        "spark.executor.memory": "512m",
+        "checkpoint.location": (folder / "checkpoints").as_uri(),
+        "max.records.per.batch": "500",
+        "trigger.interval.ms": "0",
+    }
+
+
+@pytest.mark.promise("P1", "P10")
+@pytest.mark.parametrize(
+    "sink", ["FileStreamSinkConnector", "JdbcSinkConnector", "S3SinkConnector", "HttpSinkConnector"]
+)
+def test_executors_that_are_killed_within_their_writes(
+    pool: Pool,
+    cluster: Cluster,
+    new_topic: Callable[..., str],
+    seed: int,
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+    sink: str,
+) -> None:
+    """As the kernel does it to the one that takes the last memory."""
+    chance = random.Random(seed)
+    topic = new_topic(PARTITIONS)
+    target = TARGETS[sink](request, topic)
+    (worker,) = pool.start(1, restart_policy="on")
+    worker.create("sink", {**target.config, **on(cluster, tmp_path), "topics": topic})
+
+    def are_there(wanted: int) -> None:
+        pool.until(lambda: len(set(target.numbers())) >= wanted, f"{wanted} records are there", within=WITHIN)
+
+    for count in (AT_A_TIME, 2 * AT_A_TIME, 3 * AT_A_TIME):
+        values = [json.dumps({"n": n}).encode() for n in range(count - AT_A_TIME, count)]
+        topics.fill(pool.bootstrap, topic, [values[p::PARTITIONS] for p in range(PARTITIONS)])
+        are_there(count - chance.randrange(AT_A_TIME // 4, AT_A_TIME))  # somewhere in the batches
+        chance.choice(below(psutil.Process(), EXECUTOR)).kill()
+        are_there(count)
+    assert worker.runs("sink", 1), worker.states("sink")
+    assert Counter(target.numbers()) == Counter(range(count))
+    assert "Lost executor" in worker.log
+
+
 @pytest.mark.promise("P1", "P10")
 @pytest.mark.parametrize("sink", ["JdbcSinkConnector", "S3SinkConnector", "ElasticsearchSinkConnector"])
 def test_tasks_that_write_the_same_at_the_same_time(
@@ -48,9 +94,7 @@ def test_tasks_that_write_the_same_at_the_same_time(
     target = TARGETS[sink](request, topic)
     (worker,) = pool.start(1, restart_policy="on")
     spark = {
-        "engine": "spark",
-        "spark.master": cluster.url,
-        "spark.executor.memory": "512m",
+        **on(cluster, tmp_path),
         "spark.speculation": "true",
         "spark.speculation.interval": "50ms",
         "spark.speculation.multiplier": "1.1",
@@ -59,9 +103,6 @@ def test_tasks_that_write_the_same_at_the_same_time(
         "spark.eventLog.enabled": "true",
         "spark.eventLog.compress": "false",
         "spark.eventLog.dir": events.as_uri(),
-        "checkpoint.location": (tmp_path / "checkpoints").as_uri(),
-        "max.records.per.batch": "500",
-        "trigger.interval.ms": "0",
     }
     count = 0
 
