@@ -54,13 +54,13 @@ class TableBatch:
 
     def write(self, table: Table, transaction: Transaction) -> None:
         """Write them, in one commit. Raises what Spark raises."""
-        settings, select = self.settings, self.known.fitted.select
+        settings, frame = self.settings, self.frame.selectExpr(*self.known.fitted.select)
         if settings.mode == UPSERT:
             self._merge(table, transaction)
-        elif settings.mode == OVERWRITE:
-            table.overwrite(self.frame.selectExpr(*select), transaction.options, settings.replace_where)
-        else:
-            table.append(self.frame.selectExpr(*select), transaction.options)
+        elif settings.mode != OVERWRITE:
+            table.append(frame, transaction.options)
+        elif settings.replace_where is None or frame.limit(1).collect():  # what has no rows replaces none
+            table.overwrite(frame, transaction.options, settings.replace_where)
 
     def _merge(self, table: Table, transaction: Transaction) -> None:
         known, fitted = self.known, self.known.fitted

@@ -39,6 +39,19 @@ def test_a_batch_replaces_what_a_condition_says(tables: Any) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.promise("P1")
+@pytest.mark.parametrize("keys", [{"replace__where": "day = 'tu'"}, {"partition__by": "day"}], ids=["where", "parts"])
+def test_a_batch_of_which_nothing_is_written_replaces_nothing(tables: Any, keys: dict[str, str]) -> None:
+    letters = {"errors__deadletter__table": tables.path("letters"), "errors__tolerance": "all"}
+    writer = tables.writer(mode="overwrite", **keys, **letters)
+    writer(tables.batch(VALUE, day("tu", 1)), 0)
+    failure = {"stage": "VALUE_CONVERTER", "message": "broken"}
+    writer(tables.batch(VALUE, [{"value": None}, {"value": None, "failure": failure}]), 1)
+    assert tables.read() == [{"day": "tu", "n": 1}]
+    assert [row["message"] for row in tables.read("letters")] == ["broken"]
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("where", [None, "day = 'tu'"])
 def test_a_table_with_a_name_is_replaced_in_part(tables: Any, where: str | None) -> None:
     sql = tables.spark.sql
