@@ -265,8 +265,6 @@ class SourceQueryTask(SupervisedTask):
         return self._problem
 
     def stop(self) -> None:
-        for query in self.queries:
-            self.end_query(query)
         super().stop()
         if self._committed is not None:
             self._committed.close()

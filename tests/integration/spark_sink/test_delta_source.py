@@ -4,6 +4,8 @@ import datetime as dt
 import json
 import random
 import shutil
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -319,6 +321,27 @@ def test_a_paused_source_writes_nothing_and_goes_on(source: Any, table: Table) -
         run.task.resume()
         run.until_written(2)
     assert len(source.records()) == 2
+
+
+@pytest.mark.slow
+def test_a_batch_that_is_being_written_when_the_source_stops_is_not_repeated(
+    source: Any, table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table.insert("(1, 1)")
+    write, written = BatchWriter.__call__, threading.Event()
+
+    def write_slowly(writer: BatchWriter, rows: Any, batch: int) -> None:
+        write(writer, rows, batch)
+        written.set()
+        time.sleep(1)
+
+    with monkeypatch.context() as patched, source(key_fields="id") as run:
+        patched.setattr(BatchWriter, "__call__", write_slowly)
+        run.until(written.is_set)
+    assert source.offset()["version"] == 2
+    with source(key_fields="id") as run:
+        run.until_idle()
+    assert source.records() == [({"id": 1}, {"id": 1, "n": 1})]
 
 
 @pytest.mark.slow
