@@ -120,9 +120,19 @@ def _session(jvm: Jvm, master: Master, deadline: float, stopping: Callable[[], b
     with _Patience(jvm, deadline, stopping) as patience, _signal_kept(signal.SIGINT):
         try:
             spark = SparkSession.builder.getOrCreate()
+            if not master.is_local:
+                _await_executor(spark)
         except Exception as error:
             raise patience.reason(master) or _said(error, jvm, master) from error
     return spark
+
+
+def _await_executor(spark: Any) -> None:
+    """Return when the cluster has given an executor: without one the first job would wait for ever."""
+    if spark.conf.get("spark.dynamicAllocation.enabled", "false").lower() == "true":
+        return  # an executor comes with the first job
+    while spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size() < 2:  # the driver is one of them
+        time.sleep(0.05)
 
 
 class _Patience:

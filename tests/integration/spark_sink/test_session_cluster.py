@@ -12,7 +12,7 @@ from typing import Any
 import psutil
 import pytest
 
-from connect.errors import ConnectError
+from connect.errors import ConnectError, RetriableError
 from spark_sink.error_translation import translate_error
 from spark_sink.session import open_session
 from spark_sink.session.cluster import Cluster
@@ -152,6 +152,12 @@ def test_an_executor_without_memory_is_said(cluster: Cluster) -> None:
 
     assert "ran out of memory" in str(found), caught.value
     assert "spark.executor.memory" in str(found)
+
+
+@pytest.mark.promise("P9")
+def test_a_cluster_that_gives_no_executor_is_said() -> None:
+    with Cluster(0) as nobody, pytest.raises(RetriableError, match=f"{nobody.url} did not come up in time.*resources"):
+        open_session({**CONFIG, "spark.master": nobody.url, "spark.start.timeout.ms": "20000"}, "alone")
 
 
 def test_a_command_starts_a_cluster_and_ends_all_of_it() -> None:
