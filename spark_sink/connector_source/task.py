@@ -5,19 +5,17 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any, Final
 
 from connect.api.engine import EngineTaskContext
-from connect.api.metrics import PluginMetrics
 from connect.api.splits import SplitSourceTask
 from connect.delivery.source_offsets import Entries
 from connect.errors import ConnectError, RetriableError
 from connect.plugins.lifetime import Lifetime
 from connect.plugins.loading import load_class
 from spark_sink.connector_source.batches import Batch, Batches, StoredBatches
-from spark_sink.connector_source.reading import ReaderPlan, SplitWriter
+from spark_sink.connector_source.reading import ReaderContext, ReaderPlan, SplitWriter
 from spark_sink.query.polled import PolledQuery
 from spark_sink.query.settings import QueryOptions
 from spark_sink.query.supervised import Query, SupervisedTask
@@ -216,21 +214,12 @@ class SplitReading:
             time.sleep(min(_SLICE_S, left))
 
 
-class PlannerContext:
-    """See `connect.api.source.SourceTaskContext`: the engine's, as a source task sees it."""
-
-    transaction = None
+class PlannerContext(ReaderContext):
+    """The engine's context, as a source task sees it."""
 
     def __init__(self, context: EngineTaskContext) -> None:
+        super().__init__(context.connector, 0, context.configs, context.metrics)
         self._context = context
-        self.connector = context.connector
-        self.task_id = 0
-        self.configs = context.configs
-        self.metrics: PluginMetrics = context.metrics
-        self.exit_stack = ExitStack()
-
-    def offset(self, partition: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        return self.offsets([partition])[0]
 
     def offsets(self, partitions: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any] | None]:
         return self._context.offsets(partitions)
