@@ -88,12 +88,12 @@ class ConnectSource(DataSource):
 
     def streamWriter(self, schema: Any, overwrite: bool) -> Any:  # noqa: N802 - Spark's name
         from spark_sink.connector_sink.stream_writer import SinkWriter
-        from spark_sink.frames.writers import TopicStreamWriter
+        from spark_sink.frames.writers import TopicWriter
 
         writing = self._writing(schema, overwrite, "outputMode('append')")
         if writing.connector:
             return SinkWriter(writing.sink_plan(stream=True), schema.fieldNames())
-        return TopicStreamWriter(writing.topic_plan())
+        return TopicWriter(writing.topic_plan())
 
     def _connector_frame(self) -> SourceFrame:
         """What a source connector reads. Raises ConfigError."""

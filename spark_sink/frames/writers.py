@@ -26,8 +26,8 @@ class TopicWritten(WriterCommitMessage):
         self.written = written
 
 
-class TopicWriter(DataSourceArrowWriter):
-    """Writes rows to topics, at least once: a task that Spark repeats writes its rows again.
+class TopicWriter(DataSourceArrowWriter, DataSourceStreamArrowWriter):
+    """Writes rows to topics, at least once: a task, or a micro-batch, that Spark repeats writes its rows again.
 
     Args:
         plan: see `TopicPlan`; without a run.
@@ -46,29 +46,13 @@ class TopicWriter(DataSourceArrowWriter):
         configs = (clients.config, clients.worker)
         return TopicWritten(in_executor(lambda: write_part(plan, request, number, rows), *configs))
 
-    def commit(self, messages: list[Any]) -> None:
+    def commit(self, messages: list[Any], batchId: int = 0) -> None:  # noqa: N803 - PySpark's
         """All tasks are done. On the driver."""
         check_all(messages)
         log.info("%d records are written", sum(message.written.written for message in messages))
 
-    def abort(self, messages: list[Any]) -> None:
+    def abort(self, messages: list[Any], batchId: int = 0) -> None:  # noqa: N803 - PySpark's
         """A task failed. What the others wrote stays."""
-
-
-class TopicStreamWriter(DataSourceStreamArrowWriter):
-    """The same for each micro-batch of a stream: an unfinished one is repeated."""
-
-    def __init__(self, plan: TopicPlan) -> None:
-        self._writer = TopicWriter(plan)
-
-    def write(self, iterator: Iterator[Any]) -> TopicWritten:
-        return self._writer.write(iterator)
-
-    def commit(self, messages: list[Any], batchId: int) -> None:  # noqa: N803 - PySpark's
-        self._writer.commit(messages)
-
-    def abort(self, messages: list[Any], batchId: int) -> None:  # noqa: N803 - PySpark's
-        """As of `TopicWriter`."""
 
 
 class ConnectorWriter(DataSourceArrowWriter):
