@@ -15,7 +15,7 @@ from spark_sink.query.sink_task import Former, SinkQuery, SinkQueryTask
 from spark_sink.query.supervised import Query
 from spark_sink.query.topic_tables import TopicTables
 from spark_sink.reading.places import places
-from spark_sink.reading.plan import ReadPlan, RowShape, as_offsets, changed_at
+from spark_sink.reading.plan import RowShape, as_offsets, changed_at
 from spark_sink.reading.sample import MORE_ROWS, Sampler
 from spark_sink.table_rules import table_for
 from spark_sink.table_settings import TableOptions, checkpoint_location
@@ -153,17 +153,8 @@ class TableTask(SinkQueryTask):
 
     def _sampler(self, query: SinkQuery) -> Sampler:
         if query.name not in self._samplers:
-            context = self.context
-            plan = ReadPlan(
-                connector=context.connector,
-                topics=query.topics,
-                pattern="" if query.topics else context.connector_config["topics.regex"],
-                worker=context.worker_config,
-                config=context.connector_config,
-                plugin_path=tuple(context.plugin_path),
-            )
-            self._samplers[query.name] = made = Sampler(
-                plan, WRAP, self._settings.wrap_key, events=self._settings.events
-            )
-            context.exit_stack.callback(made.close)
+            settings = self._settings
+            made = Sampler(self.plan(query, None), WRAP, settings.wrap_key, events=settings.events)
+            self._samplers[query.name] = made
+            self.context.exit_stack.callback(made.close)
         return self._samplers[query.name]
