@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from connect.api.engine import EngineTaskContext
@@ -32,6 +32,24 @@ def offset_store(context: EngineTaskContext, config: Any, plugins: Any, *, distr
     name = f"{context.connector}-{context.task_number}-"
     client = jvm.proxy("java.util.function.Supplier", {"get": lambda: name})
     return _configured(jvm.java(f"{_STORE}KafkaOffsetBackingStore")(admin, client, converter), config)
+
+
+def offset_reader(ask: Callable[[list[dict[str, Any]]], Sequence[Mapping[str, Any] | None]]) -> Any:
+    """An OffsetStorageReader.
+
+    Args:
+        ask: for the offsets of source partitions.
+    """
+
+    def offsets(partitions: Any) -> Any:
+        wanted = list(partitions)
+        made = jvm.java("java.util.HashMap")()
+        for partition, found in zip(wanted, ask([jvm.from_java(each) for each in wanted]), strict=True):
+            made.put(partition, None if found is None else jvm.to_map(found))
+        return made
+
+    methods = {"offset": lambda partition: offsets([partition]).get(partition), "offsets": offsets}
+    return jvm.proxy(f"{_STORE}OffsetStorageReader", methods)
 
 
 def _configured(store: Any, config: Any) -> Any:

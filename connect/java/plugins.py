@@ -12,6 +12,7 @@ from connect.data.record import TopicPartition
 from connect.java import jvm
 from connect.java.crossing.plugins import JavaConverter, JavaHeaderConverter, JavaPredicate, JavaTransformation
 from connect.java.crossing.tasks import JavaSinkTask, JavaSourceTask
+from connect.java.offsets import offset_reader
 from connect.java.options import PROCESS_SETTINGS, start_jvm
 from connect.java.settings import values_of
 from connect.java.stand_in import StandIn
@@ -108,19 +109,7 @@ class JavaSourceConnector(_JavaConnector, SourceConnector):
         return bool(self._call("alterOffsets", lambda made: made.alterOffsets(jvm.to_map(config), changes), plain=True))
 
     def _context(self) -> Any:
-        def offset(partition: Any) -> Any:
-            found = self.context.offset(jvm.from_java(partition))
-            return None if found is None else jvm.to_map(found)
-
-        def offsets(partitions: Any) -> Any:
-            found = jvm.java("java.util.HashMap")()
-            for partition in partitions:
-                found.put(partition, offset(partition))
-            return found
-
-        reader = jvm.proxy(
-            "org.apache.kafka.connect.storage.OffsetStorageReader", {"offset": offset, "offsets": offsets}
-        )
+        reader = offset_reader(lambda partitions: [self.context.offset(each) for each in partitions])
         offers = {**self._offers(), "offsetStorageReader": lambda: reader}
         return jvm.proxy("org.apache.kafka.connect.source.SourceConnectorContext", offers)
 

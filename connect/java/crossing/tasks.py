@@ -17,6 +17,7 @@ from connect.data.batch import SinkBatch, SourceBatch
 from connect.data.record import SinkRecord, SourceRecord, TopicPartition
 from connect.java import jvm
 from connect.java.crossing.classes import crossing
+from connect.java.offsets import offset_reader
 from connect.java.stand_in import loaders
 
 T = TypeVar("T")
@@ -130,21 +131,7 @@ class JavaSourceTask(_JavaTask, SourceTask):
                 end(batch.records()[row])
 
     def _java_context(self) -> Any:
-        def offset(partition: Any) -> Any:
-            found = self.context.offset(jvm.from_java(partition))
-            return None if found is None else jvm.to_map(dict(found))
-
-        def offsets(partitions: Any) -> Any:
-            wanted = list(partitions)
-            made = jvm.java("java.util.HashMap")()
-            for partition, found in zip(
-                wanted, self.context.offsets([jvm.from_java(each) for each in wanted]), strict=True
-            ):
-                if found is not None:
-                    made.put(partition, jvm.to_map(dict(found)))
-            return made
-
-        reader = jvm.proxy(f"{_API}storage.OffsetStorageReader", {"offset": offset, "offsets": offsets})
+        reader = offset_reader(self.context.offsets)
         transaction = None
         if self.context.transaction is not None:
             asks = self._boundaries_asked
