@@ -41,7 +41,6 @@ _INSTEAD: Final = {
     "-XX:+Use": tuple(f"-XX:+Use{name}GC" for name in ("Serial", "Parallel", "G1", "Z", "Shenandoah", "Epsilon")),
 }
 _SIZE: Final = re.compile(r"-(?:Xms|Xmx|XX:MaxHeapSize=)(\d+)([kmgt]?)", re.IGNORECASE)
-_API: Final = "org.apache.kafka.connect."
 #: Loggers whose INFO is a list of all plug-ins or of all settings.
 _TALKATIVE: Final = (
     "org.apache.kafka.connect.runtime.isolation",
@@ -177,11 +176,6 @@ def detach() -> None:
         thread.detach()
 
 
-def connect(name: str) -> Any:
-    """A class of Kafka Connect: `connect("runtime.Worker")`."""
-    return java(_API + name)
-
-
 def proxy(interface: str, methods: Mapping[str, Callable[..., Any]]) -> Any:
     """An object of a Java interface whose methods are these; the others raise UnsupportedOperationException."""
     import jpype
@@ -305,7 +299,7 @@ class PluginLoaders:
     def __init__(self, folders: Iterable[str]) -> None:
         places = [Path(folder).absolute() for folder in dict.fromkeys(folders)]
         self.properties = {"plugin.path": str(plugin_path(places)), "plugin.discovery": discovery(places)}
-        self.plugins = connect("runtime.isolation.Plugins")(to_map(self.properties))
+        self.plugins = java("org.apache.kafka.connect.runtime.isolation.Plugins")(to_map(self.properties))
 
     def of(self, name: str) -> AbstractContextManager[None]:
         """Within, this thread's class loader is that of a plug-in: some load classes of their own by it."""

@@ -3,7 +3,7 @@
     fitted = fit(table_fields, incoming, policy)
     for change in fitted.changes:                     # AddField, WidenField, MakeNullable, to be made first
         alter(change)
-    df.selectExpr(*fitted.select)                     # of rows for which fitted.reason is null
+    df.selectExpr(*fitted.select)                     # of rows for which none of fitted.misfits is true
 
 The counterpart of `connect.data.evolution` in SQL: the rows themselves are in Spark's executors. A column that is null
 where the table has none does not count as an unknown one.
@@ -78,13 +78,6 @@ class Fitted:
     def select(self) -> list[str]:
         """The columns as an argument list for `selectExpr`."""
         return [f"{sql} AS {quoted(name)}" for name, sql in self.columns.items()]
-
-    @property
-    def reason(self) -> str | None:
-        """An expression: why a row does not fit, null if it does. None: every row fits."""
-        if not self.misfits:
-            return None
-        return f"CASE {' '.join(f'WHEN {sql} THEN {literal(why)}' for sql, why in self.misfits)} END"
 
 
 def columns_of(kind: Type, sql: str) -> list[Incoming]:
