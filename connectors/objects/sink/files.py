@@ -32,6 +32,8 @@ log = logging.getLogger(__name__)
 _HIGH, _LOW, _URGENT, _STEP = 0.7, 0.5, 0.9, 0.03
 #: A file that holds less is not worth freeing.
 _SMALLEST: Final = 64 * 1024
+#: What a file that waits for its upload takes beside its bytes: many small ones take more by this than by those.
+_OF_A_FILE: Final = 3 * 1024
 _STOP_S: Final = 1.0
 
 
@@ -44,6 +46,7 @@ class File:
         topic: that its records were consumed from.
         of: the key of the object whose keys or headers it holds; "" for an object of its own.
         full: whether it should end soon, because it is as large as one upload may be, or memory is short.
+        waiting: what is counted for it beside its bytes, from its end until it is durable.
         replaced: of a file named by a key, its last record so far.
         bytes: uploaded so far.
     """
@@ -65,6 +68,7 @@ class File:
     in_parts: bool = False
     last: int = -1
     records: int = 0
+    waiting: int = 0
     replaced: Payload | None = field(default=None)
 
 
@@ -145,6 +149,8 @@ class Files:
 
     def close(self, file: File, last: int, records: int) -> None:
         """Finish and upload a file; `done` says when it is durable."""
+        file.waiting = _OF_A_FILE
+        self.memory.take(file.waiting)
         self._work.put(lambda: self._close(file, last, records))
 
     def drop(self, files: Iterable[File]) -> None:
@@ -152,6 +158,7 @@ class Files:
         dropped = set(files)
         for file in dropped:
             file.dropped = True
+            self._waits_no_more(file)
         self.memory.release(sum(job.size for job in self._uploads.drop(lambda job: job.file in dropped)))
         self._work.put(lambda: self._drop(dropped))
 
@@ -385,9 +392,17 @@ class Files:
                 f"{error.strerror or error}. Make room there, or choose another folder with {keys.spill_folder.name}."
             ) from error
 
+    # In the task's thread and in those of uploads.
+
+    def _waits_no_more(self, file: File) -> None:
+        with self._lock:
+            counted, file.waiting = file.waiting, 0
+        self.memory.release(counted)
+
     # In the threads of uploads.
 
     def _finished(self, done: Done) -> None:
+        self._waits_no_more(done.file)
         self._done.append(done)
         self.memory.wake()
 

@@ -1,5 +1,6 @@
 """A store in memory behind the sink: what is written, without a server and without a client's library."""
 
+import threading
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -12,13 +13,15 @@ from connectors.s3.sink import S3SinkConnector
 
 
 class InMemory(Store):
-    """The objects by key, each with its metadata; and the parts of begun uploads."""
+    """The objects by key, each with its metadata; and the parts of begun uploads. While it is not `open`, puts wait."""
 
     name = where = "memory"
 
     def __init__(self) -> None:
         self.objects: dict[str, tuple[bytes, Mapping[str, str]]] = {}
         self.parts: dict[_Upload, list[bytes]] = {}
+        self.open = threading.Event()
+        self.open.set()
 
     def upload(
         self, key: str, content_type: str, first: int, rules: str, *, topic: str, conditional: bool
@@ -49,6 +52,7 @@ class _Upload(Upload):
         self._begun = False
 
     def put(self, body: bytes, last: int, records: int) -> None:
+        assert self._store.open.wait(60)
         if self._conditional and self.key in self._store.objects:
             said = self._store.objects[self.key][1]
             check_existing(said, last, self._rules, self._topic, key=self.key, where="memory")

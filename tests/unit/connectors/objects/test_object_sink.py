@@ -92,6 +92,26 @@ def test_memory_is_bounded_over_all_files_of_keys() -> None:
     assert (len(run.contents), run.contents["k0"]) == (800, b"last\n")
 
 
+@pytest.mark.promise("P7")
+def test_small_files_that_wait_for_a_slow_store_count_as_memory() -> None:
+    """By what each takes beside its few bytes: or else tens of thousands wait, in ten times the memory allowed."""
+    records = [SinkRecord("test", "x", schema.STRING) for _ in range(1000)]
+    with ObjectRun({"flush.size": "1", "format.class": "string", "s3.memory.bytes": str(16 << 20)}) as run:
+        memory = cast("ObjectSinkTask", run.task)._files.memory
+        run.store.open.clear()
+        run.put(*records)
+        assert memory.used > len(records) * 2048
+        run.store.open.set()
+        run.await_committed(len(records))
+        assert memory.used == 0
+        run.store.open.clear()
+        run.put(*records)
+        assert memory.used > len(records) * 2048
+        run.revoke(TopicPartition("test", 0))
+        run.store.open.set()
+        until(lambda: memory.used == 0)
+
+
 @pytest.mark.parametrize(
     ("policy", "files"),
     [
