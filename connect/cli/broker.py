@@ -2,10 +2,12 @@
 
 import argparse
 import json
+import os
 import sys
 import time
 from collections import deque
 from pathlib import Path
+from typing import TextIO
 
 from connect.cli._exit import FAILED, OK, UNREACHABLE
 from connect.kafka.broker import embedded
@@ -21,6 +23,8 @@ examples:
   connect broker status --json               for scripts; exit code 3 when it does not run
   connect broker logs --follow               watch its log
   connect broker stop"""
+
+_LOOK_EVERY_S = 0.2
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -99,16 +103,28 @@ def _logs(args: argparse.Namespace) -> int:
     if not path.exists():
         print(f"connect: no broker has run in {args.data}, so there is no log", file=sys.stderr)
         return FAILED
-    with path.open(encoding="utf-8", errors="replace") as log:
-        sys.stdout.writelines(deque(log, maxlen=max(args.lines, 0)))
-        sys.stdout.flush()
-        while args.follow:
-            if line := log.readline():
-                sys.stdout.write(line)
+    lines: int | None = max(args.lines, 0)
+    while True:
+        with path.open(encoding="utf-8", errors="replace") as log:
+            sys.stdout.writelines(deque(log, maxlen=lines))
+            sys.stdout.flush()
+            if not args.follow:
+                return OK
+            replaced = False
+            while not replaced:
+                time.sleep(_LOOK_EVERY_S)
+                replaced = _is_replaced(path, log)  # before reading: so the last lines are read, too
+                sys.stdout.writelines(log)
                 sys.stdout.flush()
-            else:
-                time.sleep(0.2)
-    return OK
+        lines = None  # all of the next broker's log
+
+
+def _is_replaced(path: Path, log: TextIO) -> bool:
+    """Whether another broker has been started since, which has begun a new log."""
+    try:
+        return not os.path.samestat(path.stat(), os.fstat(log.fileno()))
+    except FileNotFoundError:
+        return False  # not yet
 
 
 def _as_json(broker: embedded.Broker | None) -> str:

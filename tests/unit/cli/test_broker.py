@@ -1,6 +1,9 @@
 """`connect broker` where none runs."""
 
 import json
+import signal
+import subprocess
+import sys
 
 import pytest
 
@@ -39,6 +42,22 @@ def test_logs_shows_the_last_lines(broker_command, tmp_path, capsys):
     (tmp_path / "data" / "broker.log").write_text("one\ntwo\nthree\n")
     assert broker_command("logs", "--lines", "2") == 0
     assert capsys.readouterr().out == "two\nthree\n"
+
+
+def test_logs_are_followed_into_the_log_of_the_next_broker(tmp_path):
+    log = tmp_path / "broker.log"
+    log.write_text("one\n")
+    command = [sys.executable, "-m", "connect.cli", "broker", "logs", "--data", str(tmp_path), "--follow"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as following:
+        try:
+            assert following.stdout.readline() == "one\n"
+            with log.open("a") as file:
+                file.write("two\n")
+            log.replace(tmp_path / "broker.log.1")
+            log.write_text("three\n")
+            assert [following.stdout.readline() for _ in range(2)] == ["two\n", "three\n"]
+        finally:
+            following.send_signal(signal.SIGINT)
 
 
 def test_logs_of_none_fails_in_one_line(broker_command, capsys):
