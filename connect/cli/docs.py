@@ -24,6 +24,7 @@ examples:
   connect docs s3-sink                             a page
   connect docs FileStreamSink                      the page of a connector
   connect docs flush.size                          the lines of all pages that have this in them
+  connect docs dead letters                        likewise
   less $(connect docs jdbc-sink --path)            where a page is"""
 
 #: Of one page so many lines are shown where words were looked for.
@@ -49,24 +50,24 @@ class Page:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("topic", nargs="?", metavar="TOPIC", help="a page, a class, a key, or other words")
+    parser.add_argument("words", nargs="*", metavar="TOPIC", help="a page, a class, a key, or other words")
     parser.add_argument("--path", action="store_true", help="print where the page is")
     parser.add_argument("--json", action="store_true", help="for programs")
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the list, a page, or lines of pages."""
-    known = pages()
-    page = found(known, args.topic) if args.topic else None
-    if page is None and args.topic and args.path:
-        raise ConnectError(f'There is no page "{args.topic}". connect docs lists them.')
+    known, topic = pages(), " ".join(args.words)
+    page = found(known, topic) if topic else None
+    if page is None and topic and args.path:
+        raise ConnectError(f'There is no page "{topic}". connect docs lists them.')
     if page is not None and args.path:
         print(page.path)
     elif page is not None and not args.json:
         # A pager where there is a terminal, the text alone where there is none.
         pydoc.pager(page.text) if sys.stdout.isatty() else print(page.text, end="")
-    elif page is None and args.topic:
-        _print_lines(known, args.topic, as_json=args.json)
+    elif page is None and topic:
+        _print_lines(known, topic, as_json=args.json)
     elif args.json:
         print_json([_entry(one) for one in ([page] if page else known)])
     else:

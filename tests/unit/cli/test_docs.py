@@ -52,6 +52,7 @@ def test_other_words_are_looked_for_in_all_pages(capsys):
     lines = Path(first["path"]).read_text(encoding="utf-8").splitlines()
     assert first["lines"]
     assert all(lines[int(number) - 1].strip() == line for number, line in first["lines"].items())
+    assert shown(capsys, "dead", "letters") == shown(capsys, "dead letters")
 
 
 @pytest.mark.parametrize("words", [["no such words at all"], ["no such page", "--path"]])
