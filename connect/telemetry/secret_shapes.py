@@ -26,7 +26,7 @@ _KEY: Final = (
 _BEGINNING: Final = re.compile(
     r"(?=[abcjpstu:@])(?:"  # the rest costs four times as much where it is tried at every sign
     # sasl.jaas.config=org...LoginModule required username="u" password="p";   but not our advice on that key
-    r"(?P<jaas>\bsasl\.jaas\.config\\*[\"']?[ \t]*[=:][ \t]*+(?!it ))"
+    r"(?P<jaas>\bsasl\.jaas\.config\\*[\"']?[ \t]*[=:][ \t]*+(?!it |\$\{[^}\n]{1,400}\} has no value: ))"
     # "password": "p"   'password': 'p'   \"password\": \"p\"
     rf"|(?P<member>{_KEY}\\*[\"'][ \t]*[=:][ \t]*)"
     # password=p   password = 'p'   and = as JSON and URLs may write it

@@ -116,6 +116,7 @@ def test_what_looks_like_a_secret_is_hidden_though_nobody_said_it_is_one(
         "the password is wrong",
         "http://localhost:8083/connectors",
         'worker.properties:8: key "sasl.jaas.config": it does not read: <login module> <option>=<value> ... ;',
+        'w.properties:8: key "sasl.jaas.config": ${file:/etc/s:p} has no value: config provider "file": no file',
         "key.converter=org.apache.kafka.connect.storage.StringConverter",
     ],
 )
