@@ -5,7 +5,7 @@ Plug-in code runs in the command's own process, which ends with it; no worker is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -18,7 +18,7 @@ from connect.pipeline.samples import Kind
 from connect.plugins import PluginKind, Plugins
 from connect.settings.properties import Properties, load
 from connect.settings.raw import comma_separated
-from connect.settings.resolver import Resolver
+from connect.settings.resolver import Resolver, Unresolved
 from connect.telemetry.redaction import redactor
 
 _DEAD_LETTERS: Final = "errors.deadletterqueue.topic.name"
@@ -35,22 +35,34 @@ _WORKER = "the worker's configuration"
 
 @dataclass(frozen=True)
 class WorkerSettings:
-    """The worker's settings for a pipeline: default converters, plug-in folders, config providers, clients."""
+    """The worker's settings for a pipeline: default converters, plug-in folders, config providers, clients.
+
+    Attributes:
+        values: of the keys that have one.
+        unresolved: errors of the others, which only clients use.
+    """
 
     values: dict[str, str] = field(default_factory=dict, repr=False)
     resolver: Resolver = field(default_factory=lambda: Resolver({}))
+    unresolved: Sequence[str] = ()
 
     @classmethod
     def of(cls, written: Mapping[str, str], where: Callable[[str], str] | None = None) -> WorkerSettings:
         """From a worker's properties. Raises WrongConfigError."""
+
+        def told(wrong: Iterable[Unresolved]) -> list[str]:
+            return [f"{where(one.key) if where else _WORKER}: {ConfigError(one.key, one.message)}" for one in wrong]
+
         resolver = Resolver.from_worker_config(written)
-        resolved = resolver.resolve(written)
-        if wrong := [*resolver.problems, *resolved.unresolved]:
-            told = (f"{where(each.key) if where else _WORKER}: {ConfigError(each.key, each.message)}" for each in wrong)
-            raise WrongConfigError("\n".join(told))
+        found = resolver.resolve(written)
+        # Passwords of the brokers are not here where pipelines are tested.
+        of_chains = [one for one in found.unresolved if one.key.startswith((*OF_THE_CHAIN, "plugin."))]
+        if wrong := told([*resolver.problems, *of_chains]):
+            raise WrongConfigError("\n".join(wrong))
+        resolved = found.usable()
         redactor.remember(resolved.values[key] for key in resolved.secret_keys)
         remember(resolved.values)
-        return cls(resolved.values, resolver)
+        return cls(resolved.values, resolver, told(found.unresolved))
 
     @classmethod
     def read(cls, path: str | None) -> WorkerSettings:
@@ -76,7 +88,9 @@ class WorkerSettings:
         return found.values
 
     def with_brokers(self, servers: str | None) -> dict[str, str]:
-        """The worker's settings for clients, with these brokers. Raises ConfigError."""
+        """The worker's settings for clients, with these brokers. Raises ConfigError, WrongConfigError."""
+        if self.unresolved:
+            raise WrongConfigError("\n".join(self.unresolved))
         values = {**self.values, **({"bootstrap.servers": servers} if servers else {})}
         if not values.get("bootstrap.servers"):
             raise ConfigError(

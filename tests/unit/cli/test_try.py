@@ -208,6 +208,20 @@ def test_without_the_workers_converters_it_is_said_where_they_come_from(folder, 
     assert "Or name the worker's file" in capsys.readouterr().err
 
 
+def test_variables_of_the_workers_clients_matter_only_where_a_topic_is_read(folder, capsys):
+    with (folder / "worker.properties").open("a") as worker:
+        worker.write("config.providers=env\nconfig.providers.env.class=EnvVarConfigProvider\n")
+        worker.write("bootstrap.servers=nowhere:1\nsasl.jaas.config=${env:NOWHERE_AT_ALL}\n")
+    assert tried("--value", '{"id": "5"}') == 0
+    assert tried("--topic", "orders") == 2
+    said = capsys.readouterr().err
+    assert said.startswith('connect: worker.properties:8: key "sasl.jaas.config": ${env:NOWHERE_AT_ALL} has no value: ')
+    with (folder / "worker.properties").open("a") as worker:
+        worker.write("value.converter.schemas.enable=${env:NOWHERE_AT_ALL}\n")
+    assert tried("--value", '{"id": "5"}') == 2
+    assert "sasl.jaas.config" not in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
