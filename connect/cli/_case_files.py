@@ -76,8 +76,9 @@ class CaseFile:
         self._match = keys.get("match")
         self._config, self._places = self._read_config(keys["config"])
         self._worker = self._read_worker(keys.get("worker"), worker)
+        beside = Path(path).parent if "worker" in keys else Path()
         folders = comma_separated(self._worker.values.get("plugin.path"))
-        self._plugins = Plugins.discover([Path(path).parent / folder for folder in folders])
+        self._plugins = Plugins.discover([beside / folder for folder in folders])
         if not isinstance(keys["cases"].value, list) or not keys["cases"].value:
             keys["cases"].wrong("cases are a list with at least one.")
         self.cases = [self._case(node) for node in keys["cases"].value]

@@ -156,6 +156,14 @@ def test_the_configuration_may_be_the_file_that_is_deployed(folder):
     assert main(["test", "cases.yaml", "--worker-config", "worker.properties"]) == 0
 
 
+def test_plug_ins_of_the_workers_file_are_where_try_and_the_worker_find_them(folder, capsys):
+    (folder / "worker.properties").write_text("plugin.path=plugins\n")
+    (folder / "cases").mkdir()
+    (folder / "cases" / "good.yaml").write_text(GOOD.partition("\n")[2])
+    words = ["test", "cases/good.yaml", "--worker-config", "worker.properties"]
+    assert main(words) == 0, capsys.readouterr()
+
+
 def test_a_case_may_change_keys_of_the_configuration(folder, capsys):
     more = GOOD.replace("    error:", "    config: {transforms: }\n    expected: {value: {id: x}}\n    nothing:", 1)
     (folder / "more.yaml").write_text(
