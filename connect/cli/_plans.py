@@ -111,7 +111,7 @@ def _plan(client: RestClient, file: ConnectorFile, problems: Problems) -> Plan:
         )
     if is_yaml(file.path):  # made to be kept with others, in a repository
         for key in sorted(secret & config.keys()):
-            if "${" not in config[key] and MASK not in config[key]:
+            if config[key] and "${" not in config[key] and MASK not in config[key]:
                 message = "This is a secret in clear text. Write a variable that the worker resolves: ${file:PATH:KEY}."
                 problems.warn(file.where(key), message, key=key, connector=file.name)
     differing = changes(before or {}, config, secret)
