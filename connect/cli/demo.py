@@ -21,6 +21,7 @@ from connect.cli._demo_run import FILES, DemoError, append, await_, config_folde
 from connect.cli._demo_spark import show_lines_as_rows, show_table
 from connect.cli._exit import OK
 from connect.cli._own_worker import worker
+from connect.errors import ConfigError
 from connect.kafka.broker import embedded
 from connect.storage.file_lock import FileLock, Locked
 from connect.worker import orphans
@@ -60,7 +61,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run it, step by step."""
     if args.cluster is not None and not args.only_spark:
-        raise DemoError("--cluster needs --only-spark.")
+        raise ConfigError("--cluster", "needs --only-spark.")
     spark = importlib.util.find_spec("pyspark") is not None
     if args.only_spark and not spark:
         raise DemoError("Spark is not installed. Install it: pip install 'connect-runtime[spark]'")

@@ -80,6 +80,11 @@ def test_ctrl_c_is_no_error(command, capsys):
     assert capsys.readouterr().err == ""
 
 
+def test_options_that_do_not_go_together_are_invalid(capsys):
+    assert main(["demo", "--cluster", "2"]) == 2
+    assert capsys.readouterr().err == 'connect: key "--cluster": needs --only-spark.\n'
+
+
 @pytest.mark.parametrize("words", [[], ["nonsense"], ["broker"], ["broker", "start", "--port", "70000"]])
 def test_a_wrong_command_line_is_invalid(words):
     with pytest.raises(SystemExit) as ended:
