@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import select
@@ -123,11 +124,16 @@ def _check(herder: WorkerHerder, worker: WorkerFile, connectors: Sequence[Connec
 def _watch(herder: WorkerHerder, stop: StopSignals) -> None:
     """Show the status of connectors until a signal arrives: in place on a terminal, else in the log."""
     summaries = Summaries(herder.worker.statuses, herder.worker.tasks)
-    if not is_possible(sys.stderr):
-        before: dict[str, Summary] = {}
-        while not stop.wait(_REPORT_EVERY_S):
-            before = _log_what_moved(summaries.look(), before)
-        return
+    if is_possible(sys.stderr):
+        with contextlib.suppress(OSError):  # the terminal is gone, and the worker was told to outlive it
+            _draw_until(stop, summaries)
+            return
+    before: dict[str, Summary] = {}
+    while not stop.wait(_REPORT_EVERY_S):
+        before = _log_what_moved(summaries.look(), before)
+
+
+def _draw_until(stop: StopSignals, summaries: Summaries) -> None:
     view = Live(sys.stderr)
     try:
         while not stop.wait(_REDRAW_EVERY_S):
@@ -159,9 +165,6 @@ class StateLog:
             return
         words = "ended" if status.state is State.UNASSIGNED else status.state.value.lower()
         log.info("%s", words, extra={"about": f"{status.connector}-{status.task}"})
-
-
-log = logging.getLogger("connect.cli")
 
 
 def embedded_broker(worker: Config) -> dict[str, str]:

@@ -1,12 +1,19 @@
 """`connect standalone` and Kafka's own name for it."""
 
+import contextlib
+import os
+import pty
 import subprocess
 import sys
+import termios
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from connect.cli import _main, main
+from connect.cli._worker import _REDRAW_EVERY_S, _REPORT_EVERY_S, _watch
+from connect.storage import MemoryStatusStore
 
 
 def test_kafka_s_own_name_is_the_same_command(monkeypatch, capsys):
@@ -29,3 +36,23 @@ def test_its_name_is_installed():
     shown = subprocess.run([command, "absent.properties"], capture_output=True, text=True, check=False)
     assert shown.returncode == 2
     assert shown.stderr.startswith("absent.properties: there is no such file")
+
+
+def test_a_worker_outlives_its_terminal(monkeypatch):
+    master, slave = pty.openpty()
+    termios.tcsetwinsize(slave, (24, 80))
+    looks = []
+
+    class Stop:
+        def wait(self, seconds):
+            looks.append(seconds)
+            if len(looks) == 2:
+                os.close(master)
+            return len(looks) == 4
+
+    worker = SimpleNamespace(statuses=MemoryStatusStore(), tasks=None)
+    monkeypatch.setenv("TERM", "xterm")
+    with contextlib.suppress(OSError), os.fdopen(slave, "w") as terminal:  # closing it fails as well
+        monkeypatch.setattr(sys, "stderr", terminal)
+        _watch(SimpleNamespace(worker=worker), Stop())
+    assert looks == [_REDRAW_EVERY_S, _REDRAW_EVERY_S, _REPORT_EVERY_S, _REPORT_EVERY_S]
