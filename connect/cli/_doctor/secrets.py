@@ -20,10 +20,16 @@ def check(subject: Subject) -> Iterator[Finding]:
     """The modes of files with passwords and keys: of the worker, of connectors, and those that they name."""
     seen: set[Path] = set()
     for path, why in _files(subject):
-        if path in seen or not path.is_file():
+        if path in seen:
             continue
         seen.add(path)
-        mode = stat.S_IMODE(path.stat().st_mode)
+        try:
+            found = path.stat().st_mode
+        except (OSError, ValueError):
+            continue  # it is not there, or closed to this user, which is said where it is used; or it names no file
+        if not stat.S_ISREG(found):
+            continue
+        mode = stat.S_IMODE(found)
         if mode & (stat.S_IROTH | stat.S_IWOTH):
             may = "read" if mode & stat.S_IROTH else "write"
             said = f"everybody on this machine may {may} it (mode {mode:04o}), and {why}."

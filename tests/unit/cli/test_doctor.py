@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import http.server
 import json
+import os
 import socket
 import ssl
 import threading
@@ -13,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cryptography import x509
@@ -400,6 +402,22 @@ def test_a_broker_that_answers_its_versions_is_well_up_to_there(ward: Ward) -> N
     )
     assert found[1].level is Level.ERROR  # it knows no other request
     assert SECRET not in repr(found)
+
+
+def test_a_secret_that_this_user_may_not_look_up_stops_no_check(ward: Ward, monkeypatch: pytest.MonkeyPatch) -> None:
+    closed = ward.folder / "closed" / "secrets"
+    secrets_file_for_all_to_read(ward)
+    ward.keys = {"client.id": f"${{file:{closed}:id}}", **ward.keys}
+    look = Path.stat
+
+    def stat(path: Path, **more: Any) -> os.stat_result:
+        if closed in (path, *path.parents):
+            raise PermissionError(13, "Permission denied", str(path))
+        return look(path, **more)
+
+    monkeypatch.setattr(Path, "stat", stat)
+    (found,) = ward.findings("secrets")
+    assert "db.properties" in found.what
 
 
 def test_a_check_that_raises_is_a_finding_and_stops_no_other(ward: Ward, monkeypatch: pytest.MonkeyPatch) -> None:
