@@ -35,7 +35,7 @@ _STDIN: Final = "/dev/stdin"
 _YAML_KEY: Final = re.compile(rb"^(?:config|connectors):(?:\s|$)", re.MULTILINE)
 _ONE: Final = frozenset({"name", "config", "initial_state"})
 #: Kafka's own variables have a colon: ${file:/etc/secrets:password}.
-_PLACEHOLDER: Final = re.compile(r"\$\{\{\s*+([^{}\s]*+)\s*+\}\}")
+_PLACEHOLDER: Final = re.compile(r"\$\{\{([^{}]*+)\}\}")
 _FROM_ENVIRONMENT: Final = "env."
 
 
@@ -91,7 +91,7 @@ class Values:
             return found or ""
 
         config = {
-            key: _PLACEHOLDER.sub(lambda match, key=key: value(key, match[1]), text)  # type: ignore[misc]
+            key: _PLACEHOLDER.sub(lambda match, key=key: value(key, match[1].strip()), text)  # type: ignore[misc]
             for key, text in file.config.items()
         }
         for key, name in unknown:

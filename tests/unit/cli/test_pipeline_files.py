@@ -130,11 +130,12 @@ def test_standard_input_has_any_of_the_forms(write, monkeypatch, text):
 def test_a_placeholder_without_a_value_is_an_error_with_its_line(write, monkeypatch):
     monkeypatch.delenv("NOWHERE", raising=False)
     problems = Problems([])
-    path = write("p.yaml", "name: a\nconfig:\n  x: ${{ folder }}\n  y: ${{ env.NOWHERE }}\n")
-    load_pipelines(path, Values(), problems)
-    first, second = problems.errors()
+    path = write("p.yaml", "name: a\nconfig:\n  x: ${{ folder }}\n  y: ${{ env.NOWHERE }}\n  z: ${{ a || 'b' }}\n")
+    load_pipelines(path, Values.of([], ["a=1"]), problems)
+    first, second, third = problems.errors()
     assert first.startswith(f'{path}:3: connector "a", key "x": ${{{{ folder }}}} has no value. Give it by --values')
     assert second.endswith("the environment has no NOWHERE.")
+    assert third.startswith(f'{path}:5: connector "a", key "z": ${{{{ a || \'b\' }}}} has no value.')
 
 
 def test_other_forms_have_placeholders_only_where_values_are_given(write):
