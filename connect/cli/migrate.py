@@ -18,7 +18,7 @@ file (--worker) their converters and plug-ins are known, and the file itself is 
 or `connect standalone`.
 
 With --out the command writes a file for each connector, and one for the offsets of each source:
-  FOLDER/connectors/NAME.json    for `connect apply`, initially STOPPED
+  FOLDER/connectors/NAME.json    for `connect apply`; of a cluster initially STOPPED
   FOLDER/offsets/NAME.json       for `connect offsets set`
 
 examples:
