@@ -7,6 +7,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+import msgspec
+
 from connect.cli._table import coloured, plain, table
 from connect.cli._trial_text import moment
 
@@ -91,7 +93,7 @@ def _payload(part: str, shown: Mapping[str, Any] | None, *, as_hex: bool) -> Ite
         yield f"{part:12} {shown['size']} bytes"
         yield from _hex(data)
         return
-    lines = _pretty(text).splitlines() or [""]
+    lines = ((laid_out(text) if text[:1] in ("{", "[") else None) or text).splitlines() or [""]
     if len(lines) == 1:
         yield plain(f"{part:12} {lines[0]}")
     else:
@@ -99,17 +101,15 @@ def _payload(part: str, shown: Mapping[str, Any] | None, *, as_hex: bool) -> Ite
         yield from (f"  {plain(line)}" for line in lines)
 
 
-def _pretty(text: str) -> str:
-    """JSON objects and lists on several lines, digits as they are written."""
-    if text[:1] not in "{[":
-        return text
-    try:
-        json.loads(text)
-    except ValueError:
-        return text
-    import msgspec
+def laid_out(text: str, indent: int = 2) -> str | None:
+    """JSON on several lines, or with a negative indent on one, digits as they are written. None where it is not JSON.
 
-    return msgspec.json.format(text, indent=2)
+    NaN, which Python and others write, is not JSON.
+    """
+    try:
+        return msgspec.json.format(text, indent=indent)
+    except (msgspec.DecodeError, RecursionError):
+        return None
 
 
 def _hex(data: bytes) -> Iterator[str]:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import subprocess
 import tempfile
 from pathlib import Path
 
-import msgspec
-
+from connect.cli._dlq_text import laid_out
 from connect.errors import ConnectError
 
 
@@ -29,11 +27,11 @@ def edit(data: bytes | None, name: str, command: str | None = None) -> bytes | N
         text = (data or b"").decode()
     except UnicodeDecodeError:
         raise ConnectError("its value is not text, and cannot be edited.") from None
-    is_json = _is_json(text)
-    shown = msgspec.json.format(text, indent=2) if is_json else text
+    as_json = laid_out(text)
+    shown = text if as_json is None else as_json
     editor = command or os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
     with tempfile.TemporaryDirectory(prefix="connect-") as folder:
-        file = Path(folder) / f"{name.replace(':', '-')}.{'json' if is_json else 'txt'}"
+        file = Path(folder) / f"{name.replace(':', '-')}.{'txt' if as_json is None else 'json'}"
         file.write_text(shown, encoding="utf-8")
         try:
             code = subprocess.run([*shlex.split(editor), str(file)], check=False).returncode
@@ -41,23 +39,19 @@ def edit(data: bytes | None, name: str, command: str | None = None) -> bytes | N
             raise ConnectError(f"The editor {editor} cannot be started: {error}.") from error
         if code:
             raise ConnectError(f"The editor ended with {code}; its result is discarded.")
-        changed = file.read_text(encoding="utf-8")
+        try:
+            changed = file.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            raise ConnectError("what the editor left is not UTF-8.") from None
     if changed == shown:
         return data
     if not changed.strip():
         return None
-    if not is_json:
+    if as_json is None:
         # Many editors end a file with a line feed that nobody typed.
         ended = changed.endswith("\n") and not shown.endswith("\n")
         return (changed[:-1] if ended else changed).encode()
-    if not _is_json(changed):
+    packed = laid_out(changed, -1)
+    if packed is None:
         raise ConnectError("what the editor left is not JSON.")
-    return msgspec.json.format(changed, indent=-1).encode()
-
-
-def _is_json(text: str) -> bool:
-    try:
-        json.loads(text)
-    except ValueError:
-        return False
-    return True
+    return packed.encode()

@@ -167,6 +167,13 @@ def test_payloads_are_laid_out_or_shown_as_bytes(worker, capsys):
     assert "  000000  7b 22 69 64 22 3a" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("text", ['{"id": NaN}', "[-Infinity]", '{"id": "\\ud800"}', "[" * 5000 + "]" * 5000])
+def test_what_only_some_take_for_json_is_shown_as_it_is(worker, capsys, text):
+    worker.answers["GET /connectors/orders/dlq/0/812"] = (200, {**LETTER, "value": {"size": 9, "text": text}})
+    assert main(["dlq", "show", "orders", "0:812"]) == 0
+    assert f"\nvalue        {text}\n" in capsys.readouterr().out
+
+
 def test_a_replay_is_planned_then_done(replays, capsys):
     worker = replays(outcome(2, dry_run=True), outcome(2))
     assert main(["dlq", "replay", "orders", "--error", "x", "--set", "a.b=5", "--set", "c=text", "--unset", "d"]) == 0
@@ -231,12 +238,22 @@ def test_a_value_is_edited_and_packed_again(replays, editor, monkeypatch):
     assert bodies(worker)[1]["places"] == [{"partition": 0, "offset": 0}]
 
 
+def test_a_value_that_is_almost_json_can_be_made_json(replays, editor):
+    worker = replays(outcome(1, dry_run=True))
+    worker.answers["GET /connectors/orders/dlq/0/0"] = (200, {**LETTER, "value": {"size": 9, "text": '{"id": NaN}'}})
+    script = editor("p.write_text(p.read_text().replace('NaN', 'null'))")
+    assert main(["dlq", "replay", "orders", "--edit-with", script]) == 0
+    assert bodies(worker)[1]["values"] == [{"partition": 0, "offset": 0, "text": '{"id": null}'}]
+
+
 @pytest.mark.parametrize(
     ("script", "said"),
     [
         ("p.write_text('')", "0:0 is left out."),
         ("sys.exit(3)", "The editor ended with 3"),
         ("p.write_text('{')", "what the editor left is not JSON"),
+        ("p.write_text('[NaN]')", "what the editor left is not JSON"),
+        ("p.write_bytes(b'\\xff')", "what the editor left is not UTF-8"),
     ],
 )
 def test_what_is_not_to_be_is_left_out(replays, editor, capsys, script, said):
