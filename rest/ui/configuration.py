@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 
 from fastapi import APIRouter, Request, Response
 
-from rest.ui.editor import Editor
+from rest.ui.editor import MEANWHILE, Editor, digest
 from rest.ui.notations import FORM, NOTATION, Written, written
 from rest.ui.requests import cluster_of, lines_of, path_of, plain, refused, to
 
 router = APIRouter(include_in_schema=False)
-
-_MEANWHILE = "Somebody has changed this connector meanwhile. Nothing was stored. Store again to replace their changes."
 
 
 @router.get("/connectors/{name}/edit")
@@ -27,7 +23,7 @@ async def edit_page(request: Request, name: str) -> Response:
         return refused(answer)
     stored: dict[str, str] = answer.body
     now = Written(FORM, stored).turned(request.query_params.get(NOTATION, FORM))
-    editor = Editor(cluster, stored.get("connector.class", ""), name, {"seen": _sum(stored)})
+    editor = Editor(cluster, stored.get("connector.class", ""), name, {"seen": digest(stored)})
     return await editor.opened(now)
 
 
@@ -46,9 +42,9 @@ async def store_configuration(request: Request, name: str) -> Response:
     check = await editor.checked(now, wanted, "store")
     if isinstance(check, Response):
         return check
-    if editor.more["seen"] != _sum(stored):
-        editor = replace(editor, more={"seen": _sum(stored)})
-        return await editor.page(now, pressed=True, check=check, said=_MEANWHILE)
+    if editor.more["seen"] != digest(stored):
+        editor = replace(editor, more={"seen": digest(stored)})
+        return await editor.page(now, pressed=True, check=check, said=MEANWHILE)
     done = await cluster.ask("PUT", "connectors", name, "config", body={**now.config, "name": name})
     if done.refused:
         return await editor.page(now, pressed=True, check=check, said=done.message)
@@ -59,8 +55,3 @@ def _with_line_ends(config: Mapping[str, str], stored: Mapping[str, str]) -> dic
     """The configuration with the line ends of values that nobody touched: browsers send others."""
     plain = {key: value.replace("\r\n", "\n").replace("\r", "\n") for key, value in stored.items()}
     return {key: stored[key] if value == plain.get(key) else value for key, value in config.items()}
-
-
-def _sum(config: Mapping[str, str]) -> str:
-    """Another one for another configuration, as far as the page's reader sees it."""
-    return hashlib.sha256(json.dumps(config, sort_keys=True).encode()).hexdigest()

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Request, Response
 
 from rest.ui.charts import shown_charts
 from rest.ui.cluster import Cluster
-from rest.ui.editor import Editor
+from rest.ui.editor import MEANWHILE, Editor, digest
 from rest.ui.many import Changed, change_many, wanted_of
 from rest.ui.notations import NOTATION, TEXT, written
 from rest.ui.rendering import page
@@ -55,11 +55,16 @@ _NEW: Final[Mapping[str, Any]] = {"connector": {"state": "UNASSIGNED", "worker_i
 
 
 class _Said(NamedTuple):
-    """What a page shows at its top: a refusal, and what the user wrote, so that it is not lost."""
+    """What a page shows at its top: a refusal, and what the user wrote, so that it is not lost.
+
+    Attributes:
+        seen: the digest of the configuration that `config` was made of; None for the one that is stored now.
+    """
 
     message: str
     status: int = 400
     config: str | None = None
+    seen: str | None = None
     offsets: str | None = None
     findings: Mapping[str, Sequence[str]] = {}
 
@@ -116,7 +121,7 @@ async def change_connector(request: Request, name: str) -> Response:
     name, form = plain(name), await form_of(request)
     cluster, wanted = cluster_of(request), form.get("do", "")
     if wanted == "configure":
-        return await _configure(request, cluster, name, form.get("config", ""))
+        return await _configure(request, cluster, name, form)
     if wanted == "set-offsets":
         return await _set_offsets(request, cluster, name, form.get("offsets", ""))
     action = _ACTIONS.get(wanted)
@@ -152,6 +157,7 @@ async def _shown(request: Request, name: str, said: _Said | None = None) -> Resp
         row=row(name, {**metrics, "status": status, "info": info.body}),
         shown=shown_charts(series, hours),
         config=config,
+        seen=(said and said.seen) or digest(config),
         written=(said and said.config) or json.dumps(config, indent=2, sort_keys=True),
         findings=said.findings if said else {},
         topics=[] if topics.refused else topics.body.get(name, {}).get("topics", []),
@@ -163,8 +169,9 @@ async def _shown(request: Request, name: str, said: _Said | None = None) -> Resp
     )
 
 
-async def _configure(request: Request, cluster: Cluster, name: str, text: str) -> Response:
+async def _configure(request: Request, cluster: Cluster, name: str, form: Mapping[str, str]) -> Response:
     """Validate first: a connector must not fail for an error that validation finds."""
+    text, seen = form.get("config", ""), form.get("seen")
     before = await cluster.ask("GET", "connectors", name, "config")
     if before.refused:
         return refused(before)
@@ -172,10 +179,12 @@ async def _configure(request: Request, cluster: Cluster, name: str, text: str) -
     check = await Editor(cluster, before.body.get("connector.class", ""), name).check(now)
     answer = check.refusal
     if answer is None and not check.count:
+        if seen not in (None, digest(before.body)):
+            return await _shown(request, name, _Said(MEANWHILE, 409, text))
         answer = await cluster.ask("PUT", "connectors", name, "config", body={**now.config, "name": name})
     if answer is None or answer.refused:
         message = answer.message if answer else check.problem or "Nothing was changed:"
-        return await _shown(request, name, _Said(message, 400, text, findings=check.errors))
+        return await _shown(request, name, _Said(message, 400, text, seen, findings=check.errors))
     return to(path_of(name), "configure")
 
 

@@ -6,6 +6,7 @@ It is written in one of `NOTATIONS`. Everything that a user wrote stays, whateve
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import shlex
 from collections.abc import Mapping, Sequence
@@ -22,6 +23,10 @@ from rest.ui.notations import FORM, NOTATIONS, Written
 from rest.ui.rendering import page
 from rest.ui.requests import refused
 
+#: Why nothing was stored where the configuration is another by now than the one that was changed: see `digest`.
+MEANWHILE: Final = (
+    "Somebody has changed this connector meanwhile. Nothing was stored. Store again to replace their changes."
+)
 #: What buttons ask for, before a colon: another notation, the values of a key.
 _TURN: Final = "as"
 _LIST: Final = "list"
@@ -187,6 +192,11 @@ class Editor:
             return Listing(key, [], truncated=False, message=answer.message)
         found = answer.body
         return Listing(key, found["values"], found["truncated"], found["message"] or "")
+
+
+def digest(config: Mapping[str, str]) -> str:
+    """Another one for another configuration, as far as the page's reader sees it."""
+    return hashlib.sha256(json.dumps(config, sort_keys=True).encode()).hexdigest()
 
 
 def _asked(wanted: str, what: str) -> str:

@@ -248,6 +248,24 @@ def test_a_number_of_a_configuration_is_stored_as_it_was_written(client, herder)
     }
 
 
+def test_a_change_of_somebody_else_is_not_overwritten_unseen(client, herder):
+    def seen(page):
+        return next(attrs["value"] for _, attrs in Text(page).elements if attrs.get("name") == "seen")
+
+    path = "/ui/connectors/orders"
+    mine, first = json.dumps({**CONFIG, "topics": "mine"}), seen(client.get(path).text)
+    herder.configs["orders"]["note"] = "theirs"
+    # What was typed wrong is corrected, and is still about what its author has seen.
+    wrong = pressed(client, path, do="configure", config="{", seen=first)
+    answer = pressed(client, path, do="configure", config=mine, seen=seen(wrong.text))
+    assert answer.status_code == 409
+    assert "Somebody has changed this connector meanwhile." in answer.text
+    assert mine in html.unescape(answer.text)
+    assert herder.configs["orders"] == {**CONFIG, "note": "theirs"}
+    assert pressed(client, path, do="configure", config=mine, seen=seen(answer.text)).status_code == 303
+    assert herder.configs["orders"] == {**CONFIG, "topics": "mine"}
+
+
 def test_what_a_task_waits_for_needs_attention(client, herder, monkeypatch):
     waits = TaskStatus("orders", 0, State.RUNNING, "here:1", waiting=WaitNote(1_000, "The database is away."))
     state = ConnectorState("orders", ConnectorStatus("orders", State.RUNNING, "here:1"), [waits], "sink")
