@@ -76,8 +76,8 @@ class Field:
 
     @property
     def lines(self) -> int:
-        """Of its value: a field of one line would lose the others."""
-        return len(self.value.splitlines())
+        """Of its value: a field of one line would lose the others, and the end of its own."""
+        return self.value.replace("\r\n", "\n").replace("\r", "\n").count("\n") + 1
 
     @property
     def offers(self) -> Sequence[str]:
@@ -239,7 +239,7 @@ def written(sent: Mapping[str, Sequence[str]]) -> tuple[dict[str, str], str]:
             if value.strip() or f"{BLANK}{key}" in sent:
                 config[key] = value
     problem = ""
-    for line in (sent.get(OTHERS) or [""])[-1].splitlines():
+    for line in (sent.get(OTHERS) or [""])[-1].split("\n"):  # a value may hold what other programs take for a line end
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         key, separator, value = line.partition("=")

@@ -28,6 +28,9 @@ CONFIG = {
     "query": "SELECT 1\r\nFROM t",
     "note": "x",
     "odd": "two\nlines",
+    "file": "one line\n",
+    "other.file": "another\r",
+    "delimiters": "x\x0b|\x0c|\x1e|\x85|\u2028x",
 }
 EDIT = "/ui/connectors/orders/edit"
 
@@ -75,7 +78,10 @@ def sent_by(page: str) -> dict[str, list[str]]:
     texts = iter(page.split("<textarea")[1:])
     for tag, attrs in parsed.elements:
         if tag == "input" and attrs.get("name") and attrs.get("type") != "checkbox":
-            found.setdefault(attrs["name"], []).append(attrs.get("value") or "")
+            value = attrs.get("value") or ""
+            if attrs.get("type") != "hidden":  # a field of one line has no line ends
+                value = value.replace("\r", "").replace("\n", "")
+            found.setdefault(attrs["name"], []).append(value)
         if tag == "textarea":
             text = html.unescape(next(texts).partition(">")[2].partition("</textarea>")[0]).removeprefix("\n")
             found.setdefault(attrs["name"], []).append(text.replace("\r\n", "\n").replace("\r", "\n"))
