@@ -149,7 +149,7 @@ async def _shown(request: Request, name: str, said: _Said | None = None) -> Resp
         return refused(info if info.refused else state)
     status = {**_NEW, "type": info.body["type"]} if state.refused else state.body  # nobody has begun with it yet
     metrics = {} if measured.refused else measured.body.get(name, {})
-    config, known = info.body["config"], None if offsets.refused else json.dumps(offsets.body["offsets"], indent=2)
+    config, known = info.body["config"], None if offsets.refused else _in_lines(offsets.body["offsets"])
     return page(
         "connector.html",
         status=said.status if said else 200,
@@ -158,7 +158,7 @@ async def _shown(request: Request, name: str, said: _Said | None = None) -> Resp
         shown=shown_charts(series, hours),
         config=config,
         seen=(said and said.seen) or digest(config),
-        written=(said and said.config) or json.dumps(config, indent=2, sort_keys=True),
+        written=(said and said.config) or _in_lines(dict(sorted(config.items()))),
         findings=said.findings if said else {},
         topics=[] if topics.refused else topics.body.get(name, {}).get("topics", []),
         offsets=(said and said.offsets) or known,
@@ -167,6 +167,11 @@ async def _shown(request: Request, name: str, said: _Said | None = None) -> Resp
         said=said.message if said else done(request),
         refused=said is not None,
     )
+
+
+def _in_lines(value: Any) -> str:
+    """A value as JSON that people read and change."""
+    return json.dumps(value, indent=2, ensure_ascii=False)
 
 
 async def _configure(request: Request, cluster: Cluster, name: str, form: Mapping[str, str]) -> Response:

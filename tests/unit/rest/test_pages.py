@@ -164,6 +164,15 @@ def test_what_a_configuration_or_a_trace_holds_is_no_markup(client, herder):
     assert str(shown(client, link)).count(name) >= 1
 
 
+def test_configurations_and_offsets_are_shown_in_the_letters_that_they_are_written_in(client, herder, monkeypatch):
+    herder.configs["orders"]["file"] = "/Aufträge/данные.txt"
+    offsets = [OffsetEntry({"filename": "/注文.txt"}, {"position": 7})]
+    monkeypatch.setattr(herder, "offsets", lambda name: done(offsets))
+    text = html.unescape(client.get("/ui/connectors/orders").text)
+    assert '"file": "/Aufträge/данные.txt"' in text
+    assert '"filename": "/注文.txt"' in text
+
+
 def test_secrets_are_masked_as_the_interface_masks_them(client, herder):
     herder.settings["org.example.Known"] = herder.settings["Known"]
     assert "1234567" not in client.get("/ui/connectors/orders").text
