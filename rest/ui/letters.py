@@ -40,13 +40,14 @@ async def replay_letter(request: Request, name: str, partition: str, offset: str
         return await _one(request, name, partition, offset)
     body: dict[str, Any] = {"places": [place], "again": "again" in form}
     if form.get("do") == "edit":
-        body["values"] = [{**place, "text": form.get("value", "")}]
+        text = form.get("value", "")
+        body["values"] = [{**place, "text": text.replace("\n", "\r\n") if "crlf" in form else text}]
     answer = await cluster_of(request).ask("POST", "connectors", name, "dlq", "replay", body=body)
     if answer.refused:
         return await _one(request, name, partition, offset, answer.message, answer.status, form.get("value"))
     if not answer.body["replayed"]:
         return await _one(request, name, partition, offset, _why_not(answer.body), 409, form.get("value"))
-    return to(path_of(name, "dead-letters"), "replay")
+    return await _replayed(request, name, answer.body)
 
 
 @router.post("/connectors/{name}/dead-letters")
@@ -59,14 +60,31 @@ async def replay_letters(request: Request, name: str) -> Response:
         return await _shown(request, name, answer.message, answer.status)
     if not answer.body["replayed"]:
         return await _shown(request, name, _why_not(answer.body), 409)
+    return await _replayed(request, name, answer.body)
+
+
+async def _replayed(request: Request, name: str, replayed: Mapping[str, Any]) -> Response:
+    """Back to the page, once at least one is written; a reader has to know of those that are not."""
+    count, skipped = len(replayed["replayed"]), replayed["skipped"]
+    said = [f"{count} {'is' if count == 1 else 'are'} written again."]
+    if skipped:
+        said.append(f"{len(skipped)} {'is' if len(skipped) == 1 else 'are'} not: {skipped[0]['reason']}")
+    if not replayed["complete"]:
+        said.append("There are more. Replay them again for the rest.")
+    if replayed["warning"]:
+        said.append(replayed["warning"])
+    if len(said) > 1:
+        return await _shown(request, name, " ".join(said))
     return to(path_of(name, "dead-letters"), "replay")
 
 
 def _why_not(replayed: Mapping[str, Any]) -> str:
+    if replayed["skipped"]:
+        return f"Nothing was written: {replayed['skipped'][0]['reason']}"
     if before := replayed["marked_before"]:
         return f"{'It was' if before == 1 else f'All {before} were'} replayed before. Nothing was written."
-    reasons = [one["reason"] for one in replayed["skipped"]] or ["it is not there any more."]
-    return f"Nothing was written: {reasons[0]}"
+    gone = "it is not there any more." if replayed["complete"] else "there was not enough time to read the topic."
+    return f"Nothing was written: {gone}"
 
 
 async def _one(
@@ -82,8 +100,25 @@ async def _one(
     answer = await cluster_of(request).ask("GET", "connectors", name, "dlq", partition, offset)
     if answer.refused:
         return refused(answer)
-    rights = await cluster_of(request).rights(name)
-    return page("letter.html", status=status, name=name, letter=answer.body, said=said, value=value, rights=rights)
+    return page(
+        "letter.html",
+        status=status,
+        name=name,
+        letter=answer.body,
+        line_end=_line_end(answer.body["value"]),
+        said=said,
+        value=value,
+        rights=await cluster_of(request).rights(name),
+    )
+
+
+def _line_end(value: Mapping[str, Any] | None) -> str:
+    """The line end of a text; empty where a field of a page cannot give the text back as it is, or there is none."""
+    text = "\0" if value is None or value.get("cut") else value.get("text", "\0")
+    others = text.replace("\r\n", "")
+    if "\0" in others or "\r" in others or ("\n" in others and len(others) < len(text)):
+        return ""
+    return "\r\n" if len(others) < len(text) else "\n"
 
 
 async def _shown(request: Request, name: str, said: str = "", status: int = 200) -> Response:

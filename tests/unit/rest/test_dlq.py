@@ -1,13 +1,16 @@
 """Dead letters over REST: what is asked of the herder, and what is refused before."""
 
 from typing import Any
+from urllib.parse import urlencode
 
+import msgspec
 import pytest
 
-from connect.herder.dead_letter_view import Bytes, DeadLetterView, LetterHeader
+from connect.herder.dead_letter_view import Bytes, DeadLetterView, LetterError, LetterHeader
 from connect.herder.dead_letters import LetterGroup, LetterGroups, LetterPage, Wanted
 from connect.herder.errors import BadRequestError, NotFoundError
 from connect.herder.replay import MOST_REPLAYED, Replayed, ReplayRequest, Sent, Skipped
+from connect.pipeline.error_headers import ErrorContext
 from rest import dlq
 
 LETTER = DeadLetterView(0, 812, 1000, Bytes.of(b"k"), Bytes.of(b"\xff"), [LetterHeader("n", None)], None)
@@ -208,6 +211,7 @@ def test_the_page_of_a_letter_replays_it_with_another_value_or_unchanged(client,
     ("skipped", "before", "said"),
     [
         ([Skipped(0, 5, "its topic is gone.")], 0, "Nothing was written: its topic is gone."),
+        ([Skipped(0, 5, "its topic is gone.")], 3, "Nothing was written: its topic is gone."),
         ([], 1, "It was replayed before. Nothing was written."),
         ([], 0, "Nothing was written: it is not there any more."),
     ],
@@ -219,3 +223,55 @@ def test_the_page_of_a_letter_says_why_it_was_not_replayed(
     answer = client.post("/ui/connectors/orders/dead-letters/0/5", content="do=edit&value=mine", headers=FORM)
     assert answer.status_code == 409
     assert said in answer.text
+
+
+@pytest.mark.parametrize(
+    ("skipped", "complete", "warning", "said"),
+    [
+        ([Skipped(0, 5, "t does not exist.")], True, None, "1 is written again. 1 is not: t does not exist."),
+        ([], False, None, "1 is written again. There are more. Replay them again for the rest."),
+        ([], True, "The replay could not be recorded: x", "1 is written again. The replay could not be recorded: x"),
+    ],
+)
+@pytest.mark.parametrize("path", ["", "/0/5"])
+def test_the_page_says_what_a_replay_has_left(client, letters, monkeypatch, path, skipped, complete, warning, said):
+    sent = [Sent(0, 1, "t", 2, 3)]
+    monkeypatch.setattr(dlq, "replay", lambda *_: Replayed("dead", False, sent, skipped, 0, complete, warning))
+    answer = client.post(f"/ui/connectors/orders/dead-letters{path}", content="do=replay", headers=FORM)
+    assert answer.status_code == 200
+    assert said in answer.text
+
+
+@pytest.mark.parametrize(
+    ("value", "sent"),
+    [
+        ("a\nb", "a\nb"),
+        ("a\r\nb\r\n", "a\r\nb\r\n"),
+        ("a\r\nb\n", None),
+        ("a\rb", None),
+        ("a\0b", None),
+    ],
+)
+def test_a_corrected_value_keeps_its_line_ends(client, letters, orders, monkeypatch, value, sent) -> None:
+    """A browser sends every line end as CR LF; a value that it would change otherwise is not for its field."""
+    monkeypatch.setattr(letters, "one", lambda *_: msgspec.structs.replace(LETTER, value=Bytes.of(value.encode())))
+    path = "/ui/connectors/orders/dead-letters/0/5"
+    page = client.get(path).text
+    assert ("<textarea" in page) == (sent is not None)
+    if sent is None:
+        assert "connect dlq replay --edit" in page
+        return
+    fields = {"do": "edit", "value": value.replace("\r\n", "\n").replace("\n", "\r\n")}
+    if 'name="crlf"' in page:
+        fields["crlf"] = "yes"
+    client.post(path, content=urlencode(fields), headers=FORM)
+    assert orders[0].values == {(0, 5): sent.encode()}
+
+
+def test_a_value_that_was_left_out_is_not_shown_as_null(client, letters, monkeypatch) -> None:
+    context = ErrorContext(topic="t", stage="KAFKA_PRODUCE", omitted="it is too large: 2000000 bytes as JSON")
+    error = LetterError.of(context, whole=True)
+    monkeypatch.setattr(letters, "one", lambda *_: msgspec.structs.replace(LETTER, value=None, headers=[], error=error))
+    page = client.get("/ui/connectors/orders/dead-letters/0/5").text
+    assert "It is not in the dead letter: it is too large: 2000000 bytes as JSON" in page
+    assert "<i>null</i>" not in page
