@@ -106,7 +106,8 @@ class Wanted:
             return False
         if self.stage is None and self.error is None and self.fingerprint is None:
             return True
-        if context is None or (self.stage is not None and context.stage != self.stage.upper()):
+        context = context or ErrorContext()  # which `DeadLetters.groups` counts, too
+        if self.stage is not None and context.stage != self.stage.upper():
             return False
         if self.fingerprint is not None and fingerprint(context) != self.fingerprint:
             return False

@@ -6,10 +6,11 @@ from urllib.parse import urlencode
 import msgspec
 import pytest
 
-from connect.herder.dead_letter_view import Bytes, DeadLetterView, LetterError, LetterHeader
+from connect.herder.dead_letter_view import Bytes, DeadLetterView, LetterError, LetterHeader, fingerprint
 from connect.herder.dead_letters import LetterGroup, LetterGroups, LetterPage, Wanted
 from connect.herder.errors import BadRequestError, NotFoundError
 from connect.herder.replay import MOST_REPLAYED, Replayed, ReplayRequest, Sent, Skipped
+from connect.kafka.reading.read_range import StoredRecord
 from connect.pipeline.error_headers import ErrorContext
 from rest import dlq
 
@@ -275,3 +276,15 @@ def test_a_value_that_was_left_out_is_not_shown_as_null(client, letters, monkeyp
     page = client.get("/ui/connectors/orders/dead-letters/0/5").text
     assert "It is not in the dead letter: it is too large: 2000000 bytes as JSON" in page
     assert "<i>null</i>" not in page
+
+
+def test_dead_letters_without_error_headers_are_a_group_like_others(client, letters, monkeypatch) -> None:
+    bare = StoredRecord("dead", 0, 1, 1000, "CreateTime", None, b"x", [("own", b"y")])
+    name = fingerprint(ErrorContext())
+    assert Wanted(fingerprint=name, connector="orders").takes(bare, None)
+    assert not Wanted(fingerprint="f").takes(bare, None)
+    assert not Wanted(stage="TRANSFORMATION").takes(bare, None)
+    assert not Wanted(error="null").takes(bare, None)
+    group = LetterGroup(name, "", "", "", None, 1, 1000, 1000, 0, 1)
+    monkeypatch.setattr(letters, "groups", lambda _: LetterGroups("dead", [group], 1, True))
+    assert "Their headers do not say</a>" in client.get("/ui/connectors/orders/dead-letters").text
