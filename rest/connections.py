@@ -30,8 +30,8 @@ log = logging.getLogger("connect.rest")
 #: Gives the TLS context for the next connection: certificates may be renewed.
 Tls = Callable[[], ssl.SSLContext]
 
-#: How long a client may take to send a whole request, body and all, from its connection's beginning or the last answer
-#: on, and how long it may leave an answer untaken.
+#: How long a client may take to send a whole request, body and all, from the beginning of its connection or of a later
+#: request on; how long it may leave an answer untaken; and how long a connection stays open after one.
 REQUEST_S: Final = 30.0
 #: How long a TLS handshake may take.
 HANDSHAKE_S: Final = 10.0
@@ -226,6 +226,7 @@ def watched(connections: Connections) -> type[asyncio.Protocol]:
             super().__init__(*args, **options)
             self.logger = _Complaints(connections.nonsense)
             self._unwanted = 0
+            self._idle = False  # after an answer
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
             super().connection_made(transport)
@@ -236,6 +237,9 @@ def watched(connections: Connections) -> type[asyncio.Protocol]:
             super().connection_lost(exc)
 
         def data_received(self, data: bytes) -> None:
+            if self._idle:  # the time for a request begins with it
+                self._idle = False
+                connections.works(self.transport)
             super().data_received(data)
             if self.cycle is not None and self.cycle.body:  # the next piece when somebody asks for it
                 self.flow.pause_reading()
@@ -260,6 +264,7 @@ def watched(connections: Connections) -> type[asyncio.Protocol]:
 
         def on_response_complete(self) -> None:
             super().on_response_complete()
+            self._idle = True
             self._tell()
 
         def pause_writing(self) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import math
 import socket
 import ssl
 import threading
@@ -55,7 +56,7 @@ class RestServer:
         sites: see `Site`.
         raw: the worker's properties, for TLS.
         make_app: creates the application with these parts; called on the server's thread.
-        request: seconds that a client has to send a request.
+        request: seconds that a client has to send a request, and until an idle connection is closed.
     """
 
     def __init__(
@@ -146,6 +147,8 @@ class RestServer:
             ws="none",
             # Headers of proxies are `rest.edge`' business.
             proxy_headers=False,
+            # Uvicorn's 5 s are over while many a client still takes the connection for open.
+            timeout_keep_alive=math.ceil(self._request_s),
             timeout_graceful_shutdown=int(GRACEFUL_S),
         )
         config.load()

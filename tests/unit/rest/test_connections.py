@@ -6,7 +6,7 @@ import socket
 import ssl
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from http.client import HTTPConnection
 from pathlib import Path
@@ -32,8 +32,8 @@ def answer() -> threading.Event:
 
 
 @pytest.fixture
-def port(answer: threading.Event) -> Iterator[int]:
-    """Where an application answers, of any part of the interface, that reads the whole body."""
+def answering(answer: threading.Event) -> Iterator[Callable[[float], int]]:
+    """Where an application answers, of any part of the interface, that reads the whole body, with seconds for that."""
 
     async def app(scope, receive, send) -> None:
         while (await receive()).get("more_body"):
@@ -42,13 +42,24 @@ def port(answer: threading.Event) -> Iterator[int]:
         await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
         await send({"type": "http.response.body", "body": b"{}"})
 
-    bound = bind(parse_listeners(["http://127.0.0.1:0"]))
-    server = RestServer([Site(frozenset(), bound, "")], {}, lambda _: app, request=REQUEST_S)
-    server.start()
-    assert server.wait(30)
-    yield bound[0].listener.port
-    answer.set()
-    server.stop(10)
+    with ExitStack() as stack:
+
+        def start(request: float) -> int:
+            bound = bind(parse_listeners(["http://127.0.0.1:0"]))
+            server = RestServer([Site(frozenset(), bound, "")], {}, lambda _: app, request=request)
+            server.start()
+            stack.callback(server.stop, 10)
+            assert server.wait(30)
+            return bound[0].listener.port
+
+        yield start
+        answer.set()
+
+
+@pytest.fixture
+def port(answering: Callable[[float], int]) -> int:
+    """The same with `REQUEST_S`."""
+    return answering(REQUEST_S)
 
 
 def made(key: Path, file: Path) -> None:
@@ -117,6 +128,29 @@ def test_a_connection_is_used_again(port: int) -> None:
             client.request("PUT", "/", b"x" * 100_000)
             assert client.getresponse().read() == b"{}"
             assert client.sock is used
+
+
+def read_answer(client: socket.socket) -> None:
+    read = client.recv(1000)
+    assert read.startswith(b"HTTP/1.1 200")
+    while not read.endswith(b"{}"):
+        read += client.recv(1000)
+
+
+def test_a_connection_that_was_idle_has_the_whole_time_for_its_next_request(answering) -> None:
+    """Clients keep connections: none is closed in the middle of a request for the time before it."""
+    port, half, rest = answering(2.0), b"GET / HTTP/1.1\r\nHost: x\r\n", b"\r\n"
+    with socket.create_connection(("127.0.0.1", port), 30) as client:
+        client.sendall(half + rest)
+        read_answer(client)
+        client.settimeout(1.3)  # of 2 s
+        assert not closed(client)
+        client.sendall(half)
+        assert not closed(client)
+        client.settimeout(30)
+        client.sendall(rest)
+        read_answer(client)
+        assert client.recv(1000) == b""  # and is closed in the end
 
 
 @pytest.mark.parametrize(
