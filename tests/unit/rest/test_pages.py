@@ -282,6 +282,18 @@ def test_what_a_task_waits_for_needs_attention(client, herder, monkeypatch):
     assert "WAITS The database is away. orders , task 0 on here:1" in str(shown(client, "/ui"))
 
 
+def test_of_many_that_wait_the_overview_says_how_many_it_does_not_show(client, herder, monkeypatch):
+    def state(name):
+        waits = TaskStatus(name, 0, State.RUNNING, "here:1", waiting=WaitNote(1_000, "The database is away."))
+        return ConnectorState(name, ConnectorStatus(name, State.RUNNING, "here:1"), [waits], "sink")
+
+    herder.configs.update({f"c{number}": dict(CONFIG) for number in range(29)})
+    monkeypatch.setattr(herder, "status", state)
+    text = str(shown(client, "/ui"))
+    assert text.count("The database is away.") == 20
+    assert "10 more wait." in text
+
+
 def test_a_task_links_to_the_page_that_another_server_has_of_it(client, herder, monkeypatch):
     task = TaskStatus("orders", 0, State.RUNNING, "here:1", page="http://spark:4040")
     state = ConnectorState("orders", ConnectorStatus("orders", State.RUNNING, "here:1"), [task], "sink")
