@@ -5,11 +5,15 @@
     event: parts
     data: {"list": "<table ..."}
 
+    event: late
+    data: {"message": "The worker answered with HTTP 502."}
+
     event: over
     data: {"message": "The worker answered with HTTP 404."}
 
 The page is rendered again and again with the rights of its reader, and those of its live parts that have changed are
-sent, by their ids. `over` is the last event: the page cannot be shown any more. Each event is an object of JSON.
+sent, by their ids; all of them after `late`: the page could not be shown for a while. `over` is the last event: it
+cannot be shown any more. Each event is an object of JSON.
 
 https://html.spec.whatwg.org/multipage/server-sent-events.html
 """
@@ -71,14 +75,18 @@ async def _events(request: Request, path: str, query: str) -> AsyncIterator[str]
         began = time.monotonic()
         async with room:
             status, text = await _rendered(request, path, query)
-        if status != 200:
-            yield _event("over", {"message": f"The worker answered with HTTP {status}."})
-            return
-        parts = live_parts(text)
+        parts = live_parts(text) if status == 200 else {}
         changed = {name: part for name, part in parts.items() if sent.get(name) != part}
         sent = parts
         now = time.monotonic()
-        if changed:
+        if status != 200:
+            # What is no refusal may pass: a worker starts, or that of `connect ui` does.
+            refused = 400 <= status < 500
+            yield _event("over" if refused else "late", {"message": f"The worker answered with HTTP {status}."})
+            if refused:
+                return
+            spoke = now
+        elif changed:
             yield _event("parts", changed)
             spoke = now
         elif now - spoke > _QUIET_S:

@@ -72,6 +72,10 @@ function events() {
       note.textContent = "";
       show();
     });
+    source.addEventListener("late", (event) => {
+      clearTimeout(late);
+      note.textContent = `Not up to date: ${JSON.parse(event.data).message}`;
+    });
     source.addEventListener("over", (event) => {
       note.textContent = `Not up to date: ${JSON.parse(event.data).message}`;
       end(true);

@@ -679,6 +679,24 @@ def test_few_pages_are_rendered_at_a_time_however_many_are_followed(client, monk
     assert most == 4
 
 
+def test_a_page_that_cannot_be_shown_for_a_while_is_followed_on(client, monkeypatch):
+    """The worker that `connect ui` asks restarts, say."""
+    part = '<div data-live id="list">as before<!--/live--></div>'
+    answers = [(200, part), (502, ""), (502, ""), (200, part), (404, "")]
+
+    async def rendered(*_):
+        return answers.pop(0)
+
+    async def follow():
+        request = Request({"type": "http", "app": FastAPI(), "state": {}})
+        return [event.split("\n")[0] async for event in live._events(request, "/ui", "")]
+
+    monkeypatch.setattr(live, "_rendered", rendered)
+    monkeypatch.setattr(live, "_EVERY_S", 0.0)
+    found = client._runner.run(follow())
+    assert found == ["event: parts", "event: late", "event: late", "event: parts", "event: over"]
+
+
 def test_every_live_part_of_a_page_has_an_end_that_the_server_finds() -> None:
     for template in (files("rest.ui") / "templates").iterdir():
         text = template.read_text()
