@@ -10,8 +10,9 @@ from typing import Any, Final, NamedTuple
 from fastapi import APIRouter, Request, Response
 
 from rest.ui.charts import shown_charts
-from rest.ui.cluster import Cluster
+from rest.ui.cluster import Answer, Cluster
 from rest.ui.editor import MEANWHILE, Editor, digest
+from rest.ui.live import LIVE
 from rest.ui.many import Changed, change_many, wanted_of
 from rest.ui.notations import NOTATION, TEXT, written
 from rest.ui.rendering import page
@@ -51,6 +52,8 @@ _SORTS: Final[Mapping[str, Callable[[Row], Any]]] = {
 }
 
 
+#: How long a page waits for offsets, in seconds.
+_OFFSETS_S: Final = 3.0
 _NEW: Final[Mapping[str, Any]] = {"connector": {"state": "UNASSIGNED", "worker_id": ""}, "tasks": []}
 
 
@@ -136,12 +139,12 @@ async def change_connector(request: Request, name: str) -> Response:
 
 async def _shown(request: Request, name: str, said: _Said | None = None) -> Response:
     cluster = cluster_of(request)
-    hours = request.query_params.get("hours", "1")
+    hours, live = request.query_params.get("hours", "1"), LIVE in request.scope
     info, state, topics, offsets, series, measured = await asyncio.gather(
         cluster.ask("GET", "connectors", name),
         cluster.ask("GET", "connectors", name, "status", stalled="true"),
         cluster.ask("GET", "connectors", name, "topics"),
-        cluster.ask("GET", "connectors", name, "offsets"),
+        _offsets(cluster, name, live=live),
         cluster.ask("GET", "connectors", name, "timeseries", hours=hours),
         cluster.metrics(),
     )
@@ -162,11 +165,25 @@ async def _shown(request: Request, name: str, said: _Said | None = None) -> Resp
         findings=said.findings if said else {},
         topics=[] if topics.refused else topics.body.get(name, {}).get("topics", []),
         offsets=(said and said.offsets) or known,
+        live=live,
         no_offsets=offsets.message if offsets.refused else "",
         letters="errors.deadletterqueue.topic.name" in config,
         said=said.message if said else done(request),
         refused=said is not None,
     )
+
+
+async def _offsets(cluster: Cluster, name: str, *, live: bool) -> Answer:
+    """They are in no live part: those of sinks are asked of Kafka, over a new connection.
+
+    Where no broker answers, a reader does not wait for as long as the worker does.
+    """
+    if live:
+        return Answer(200, {"offsets": []})
+    try:
+        return await asyncio.wait_for(cluster.ask("GET", "connectors", name, "offsets"), _OFFSETS_S)
+    except TimeoutError:
+        return Answer(504, {"message": f"No answer within {_OFFSETS_S:g} s. Load the page again for them."})
 
 
 def _in_lines(value: Any) -> str:

@@ -49,6 +49,8 @@ _QUIET_S: Final = 15.0
 #: Around a live part. Nothing that a connector says can look like its end: in templates every value is escaped.
 _BEGIN: Final = '<div data-live id="'
 _END: Final = "<!--/live--></div>"
+#: In the scope of a request: only the live parts of its page will be seen.
+LIVE: Final = "connect.live"
 #: What is not a page with live parts, this among them.
 _NOT_PAGES: Final = ("/ui/live", "/ui/static/")
 #: What routers note in a scope about the request that it belongs to.
@@ -143,4 +145,5 @@ def _scope(scope: Scope, path: str, query: str) -> Scope:
         "path": "/".join(parts),
         "raw_path": path.encode(),
         "query_string": query.encode(),
+        LIVE: True,
     }

@@ -5,6 +5,7 @@ import dataclasses
 import html
 import json
 import re
+from concurrent.futures import Future
 from html.parser import HTMLParser
 from importlib.resources import files
 from urllib.parse import urlencode
@@ -20,7 +21,7 @@ from connect.pipeline.outcome import SeenOutcome, SeenStep, StepFailure
 from connect.pipeline.seen import Change, SeenHeader, SeenRecord
 from connect.storage import ConnectorStatus, State, TaskStatus
 from connect.storage.status import WaitNote
-from rest.ui import live
+from rest.ui import connectors, live
 from rest.ui.cluster import Answer, InsideCluster
 from rest.ui.graph import graph
 from rest.ui.live import live_parts
@@ -387,6 +388,34 @@ def test_a_line_that_is_no_key_is_said(client):
 
 
 # Offsets.
+
+
+def test_an_open_page_asks_for_no_offsets_again(client, herder, monkeypatch):
+    """Those of a sink are asked of Kafka, over a new connection."""
+    asked = []
+    monkeypatch.setattr(herder, "offsets", lambda name: asked.append(name) or done([]))
+
+    def live_part():
+        app = client._transport.app
+        while not isinstance(app, FastAPI):
+            app = app._app
+        scope = {"type": "http", "app": app, "headers": [], "http_version": "1.1", "root_path": "", "scheme": "http"}
+        status, text = client._runner.run(live._rendered(Request(scope), "/ui/connectors/orders", ""))
+        assert status == 200
+        return live_parts(text)["stopped"]
+
+    client.get("/ui/connectors/orders")
+    assert "Stop the connector to change them." in live_part()
+    state = ConnectorState("orders", ConnectorStatus("orders", State.STOPPED, "here:1"), [], "source")
+    monkeypatch.setattr(herder, "status", lambda name: state)
+    assert "Change its offsets" in live_part()
+    assert asked == ["orders"]
+
+
+def test_a_page_does_not_wait_for_offsets_of_brokers_that_are_away(client, herder, monkeypatch):
+    monkeypatch.setattr(connectors, "_OFFSETS_S", 0.01)
+    monkeypatch.setattr(herder, "offsets", lambda name: Future())
+    assert "No answer within 0.01 s. Load the page again for them." in client.get("/ui/connectors/orders").text
 
 
 def test_offsets_are_set_and_forgotten_where_the_connector_is_stopped(client, herder, monkeypatch):
