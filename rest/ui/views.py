@@ -63,6 +63,11 @@ class Row:
     letters: bool
 
     @property
+    def own(self) -> str:
+        """The state of the connector itself, whatever its tasks are in."""
+        return self.parts[0].state
+
+    @property
     def tasks(self) -> list[Part]:
         """Its tasks by number."""
         return [part for part in self.parts if part.task is not None]

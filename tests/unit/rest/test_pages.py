@@ -202,6 +202,18 @@ def test_a_button_asks_the_interface_and_says_what_comes_of_it(client, herder, b
     assert ("p", {"class": "message good", "role": "status"}) in page.elements
 
 
+def test_a_paused_connector_with_a_task_that_failed_can_be_resumed(client, herder, monkeypatch):
+    task = TaskStatus("orders", 0, State.FAILED, "here:1", trace="a trace")
+    state = ConnectorState("orders", ConnectorStatus("orders", State.PAUSED, "here:1"), [task], "sink")
+    monkeypatch.setattr(herder, "status", lambda name: state)
+    page = shown(client, "/ui/connectors/orders")
+    assert [attrs.get("value") for tag, attrs in page.elements if tag == "button"][:3] == [
+        "resume",
+        "stop",
+        "restart-failed",
+    ]
+
+
 def test_a_connector_is_deleted(client, herder):
     answer = pressed(client, "/ui/connectors/orders", do="delete")
     assert answer.headers["Location"] == "/ui/connectors?done=delete"
