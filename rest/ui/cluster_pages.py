@@ -54,7 +54,7 @@ async def graph_page(request: Request) -> Response:
     answer = await cluster.expanded()
     if answer.refused:
         return refused(answer)
-    found = [one for one in rows(answer.body) if search.lower() in f"{one.name} {one.plugin} {one.topics}".lower()]
+    found = [one for one in rows(answer.body) if one.has(search)]
     drawn = found[:_DRAWN]
     used = await asyncio.gather(*(_topics(cluster, one) for one in drawn))
     topics = {one.name: names for one, names in zip(drawn, used, strict=True)}

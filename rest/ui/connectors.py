@@ -94,9 +94,7 @@ async def _listed(request: Request, changed: Changed | None = None) -> Response:
     found = [
         one
         for one in rows(answer.body)
-        if asked["search"].lower() in f"{one.name} {one.plugin} {one.topics}".lower()
-        and asked["state"] in ("", one.state)
-        and asked["type"] in ("", one.type)
+        if one.has(asked["search"]) and asked["state"] in ("", one.state) and asked["type"] in ("", one.type)
     ]
     found.sort(key=_SORTS.get(asked["sort"], _SORTS["name"]))
     return page(

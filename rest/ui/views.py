@@ -67,6 +67,11 @@ class Row:
         """The state of the connector itself, whatever its tasks are in."""
         return self.parts[0].state
 
+    def has(self, words: str) -> bool:
+        """Whether it is found by these words, as the script of the list finds it."""
+        shown = (self.name, self.reason, self.state, self.type, self.plugin, self.topics)
+        return words.lower() in " ".join(shown).lower()
+
     @property
     def tasks(self) -> list[Part]:
         """Its tasks by number."""
