@@ -23,6 +23,8 @@ from connect.telemetry.fingerprints import general
 
 #: The worst first.
 STATES: Final = ("FAILED", "STALLED", "UNASSIGNED", "RESTARTING", "PAUSED", "STOPPED", "RUNNING")
+#: Characters of a reason: a statement for a database may be one line of megabytes. The trace has all of it.
+_REASON: Final = 500
 #: The keys that say which topics a connector reads or writes, as most connectors call them.
 _TOPICS: Final = ("topics", "topics.regex", "topic", "kafka.topic", "topic.prefix")
 
@@ -176,11 +178,12 @@ def _problems(by_name: Iterable[tuple[str, Part]]) -> list[Problem]:
 
 def _part(task: int | None, said: Mapping[str, Any], groups: Mapping[int, Groups]) -> Part:
     trace = str(said.get("trace") or "").strip()
+    reason = (said.get("waiting") or {}).get("reason") or error_message(trace)
     return Part(
         task=task,
         state=said["state"],
         worker=said.get("worker_id") or "",
-        reason=(said.get("waiting") or {}).get("reason") or error_message(trace),
+        reason=reason if len(reason) <= _REASON else f"{reason[: _REASON - 1]}…",
         trace=trace,
         page=said.get("page") or "",
         measured=measured({} if task is None else groups.get(task, {})),

@@ -476,6 +476,15 @@ def test_errors_that_differ_in_their_particulars_are_one_problem():
     assert (second.connectors, second.reason) == (["c"], "The disk is full.")
 
 
+def test_a_reason_of_any_length_is_a_line_of_a_list_and_whole_in_the_trace():
+    trace = f"java.sql.BatchUpdateException: INSERT INTO orders VALUES ({'1, ' * 100_000})\n\tat org.example.Sink"
+    found = row("a", answered("a", "FAILED", reason=trace))
+    assert found.reason == found.parts[1].reason
+    assert found.reason.startswith("java.sql.BatchUpdateException: INSERT INTO orders VALUES (1, 1, ")
+    assert len(found.reason) == 500
+    assert found.parts[1].trace == trace
+
+
 def test_figures_are_left_out_where_a_worker_does_not_tell_them():
     """A worker of Java has states alone."""
     java = row("a", answered("a", "RUNNING"))
