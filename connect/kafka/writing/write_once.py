@@ -8,6 +8,8 @@ from typing import Any, Final, NamedTuple
 
 #: How long to wait before who asked may say that it is over.
 _SLICE_S: Final = 0.2
+#: What the client says of a record for which its own time is up.
+_UNANSWERED: Final = "_MSG_TIMED_OUT"
 
 
 class OutgoingRecord(NamedTuple):
@@ -63,8 +65,8 @@ def write_once(
 
     def write(row: int, record: OutgoingRecord) -> None:
         def report(error: Any, message: Any) -> None:
-            said = () if error is None else (error.str(), error.name())
-            outcomes[row] = Outcome(message.partition(), message.offset(), *said)
+            code = "" if error is None or error.name() == _UNANSWERED else error.name()
+            outcomes[row] = Outcome(message.partition(), message.offset(), "" if error is None else error.str(), code)
 
         partition = -1 if record.partition is None else record.partition
         at = 0 if record.timestamp is None else record.timestamp or 1
