@@ -255,10 +255,11 @@ class CompactedLog:
             arrived.wake()
         if self._thread.is_alive():
             self._thread.join(max(0.0, deadline - time.monotonic()))
-        with self._sending:
+        if self._sending.acquire(timeout=max(0.0, deadline - time.monotonic())):
             for producer in (self._producer, self._unclaimed):
                 if producer is not None:
                     producer.flush(max(0.0, deadline - time.monotonic()))
+            self._sending.release()
 
     def _java(self, kind: Kind) -> dict[str, str]:
         given = self._clients(kind) if callable(self._clients) else self._clients
