@@ -13,6 +13,7 @@ import ctypes
 import logging
 import os
 import select
+import threading
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -31,6 +32,8 @@ class Arrivals:
     def __init__(self, library: ctypes.CDLL, handle: int) -> None:
         self._library = library
         self._ready = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+        self._waking = threading.Lock()
+        self._closed = False
         self._queue = library.rd_kafka_queue_get_consumer(handle)
         library.rd_kafka_queue_io_event_enable(self._queue, self._ready, _ONE, len(_ONE))
         self._poll = select.poll()
@@ -50,17 +53,18 @@ class Arrivals:
         return message
 
     def wake(self) -> None:
-        """End a running wait, or else the next one."""
-        try:
-            os.eventfd_write(self._ready, 1)
-        except OSError:  # closed in between
-            pass
+        """End a running wait, or else the next one. Does nothing after `close`."""
+        with self._waking:
+            if not self._closed:  # else the number of the descriptor may be that of another file by now
+                os.eventfd_write(self._ready, 1)
 
     def close(self) -> None:
         """Release the consumer's queue; call it before the consumer is closed."""
         self._library.rd_kafka_queue_io_event_enable(self._queue, -1, None, 0)
         self._library.rd_kafka_queue_destroy(self._queue)
-        os.close(self._ready)
+        with self._waking:
+            self._closed = True
+            os.close(self._ready)
 
 
 def arrivals(consumer: Any, name: str) -> Arrivals | None:
