@@ -73,6 +73,12 @@ def spark(session: Session) -> Any:
 
 
 @pytest.fixture
+def lake(tmp_path: Path) -> Path:
+    """A folder for tables, which does not exist yet."""
+    return tmp_path / "lake"
+
+
+@pytest.fixture
 def no_shared_spark(shared_spark: SharedSpark) -> None:
     """For a test that opens a session of its own: a process has one at a time."""
     shared_spark.close()

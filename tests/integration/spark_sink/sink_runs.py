@@ -4,6 +4,7 @@ import json
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import Any
 
 from confluent_kafka import ConsumerGroupTopicPartitions, Producer, TopicPartition
@@ -101,6 +102,20 @@ def produce(broker: Broker, topic: str, rows: Sequence[Any], partition: int = 0,
         value = row if isinstance(row, bytes) else json.dumps(row).encode()
         producer.produce(topic, value, partition=partition, timestamp=moment)
     assert producer.flush(30) == 0
+
+
+def rows(table: Path) -> list[dict[str, Any]]:
+    """All rows of a Delta table, in the order of their n where they have one; none while there is no table."""
+    from deltalake import DeltaTable
+
+    if not DeltaTable.is_deltatable(str(table)):
+        return []
+    return sorted(DeltaTable(table).to_pyarrow_table().to_pylist(), key=lambda row: row.get("n", 0))
+
+
+def numbers(table: Path) -> list[int]:
+    """The n of all rows."""
+    return [row["n"] for row in rows(table)]
 
 
 def delete_before(broker: Broker, topic: str, offset: int) -> None:

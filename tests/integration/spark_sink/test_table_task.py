@@ -18,14 +18,9 @@ from spark_sink.query import supervised, table_task
 from spark_sink.session import Session
 from spark_sink.tables import TableWriter
 
-from .sink_runs import Sink, delete_before, make_topic, produce
+from .sink_runs import Sink, delete_before, make_topic, numbers, produce, rows
 
 MakeSink = Callable[..., Sink]
-
-
-@pytest.fixture
-def lake(tmp_path: Path) -> Path:
-    return tmp_path / "lake"
 
 
 @pytest.fixture
@@ -71,17 +66,6 @@ def python_workers(session: Session) -> list[psutil.Process]:
             if "pyspark.daemon" in " ".join(child.cmdline()):
                 found += child.children()
     return found
-
-
-def rows(table: Path) -> list[dict[str, Any]]:
-    """All rows by n; none while there is no table."""
-    if not DeltaTable.is_deltatable(str(table)):
-        return []
-    return sorted(DeltaTable(table).to_pyarrow_table().to_pylist(), key=lambda row: row["n"])
-
-
-def numbers(table: Path) -> list[int]:
-    return [row["n"] for row in rows(table)]
 
 
 def noted(table: Path) -> set[tuple[str, int, int]]:

@@ -21,16 +21,11 @@ from spark_sink.session.server import Server
 from spark_sink.tables import TableWriter
 from tests.support.waiting import until
 
-from .sink_runs import Sink, make_topic, produce
+from .sink_runs import Sink, make_topic, numbers, produce, rows
 
 pytestmark = pytest.mark.slow
 
 MakeSink = Callable[..., Sink]
-
-
-@pytest.fixture
-def lake(tmp_path: Path) -> Path:
-    return tmp_path / "lake"
 
 
 @pytest.fixture
@@ -48,17 +43,6 @@ def sink(broker: Broker, session: Session, monkeypatch: pytest.MonkeyPatch, lake
 def make_topics(broker: Broker, *names: str) -> list[str]:
     family = uuid.uuid4().hex[:6]
     return [make_topic(broker, name=f"{name}-{family}") for name in names]
-
-
-def rows(table: Path) -> list[dict[str, Any]]:
-    """All rows by n; none while there is no table."""
-    if not DeltaTable.is_deltatable(str(table)):
-        return []
-    return sorted(DeltaTable(table).to_pyarrow_table().to_pylist(), key=lambda row: row["n"])
-
-
-def numbers(table: Path) -> list[int]:
-    return [row["n"] for row in rows(table)]
 
 
 def test_new_fields_of_a_topic_neither_end_the_query_nor_touch_another_table(

@@ -8,23 +8,17 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Producer
-from deltalake import DeltaTable
 
 from connect.errors import ConnectError
 from connect.kafka.broker.embedded import Broker
 from spark_sink.reading import sample
 from spark_sink.session import Session
 
-from .sink_runs import Sink, delete_before, make_topic, produce
+from .sink_runs import Sink, delete_before, make_topic, numbers, produce, rows
 
 MakeSink = Callable[..., Sink]
 BROKEN = b"{broken"
 MANY = 600  # more than are looked at in one step
-
-
-@pytest.fixture
-def lake(tmp_path: Path) -> Path:
-    return tmp_path / "lake"
 
 
 @pytest.fixture
@@ -61,16 +55,6 @@ def aborted(broker: Broker, topic: str, count: int) -> None:
         producer.produce(topic, json.dumps({"n": -n}).encode())
     assert producer.flush(30) == 0
     producer.abort_transaction(30)
-
-
-def rows(table: Path) -> list[dict[str, Any]]:
-    if not DeltaTable.is_deltatable(str(table)):
-        return []
-    return DeltaTable(table).to_pyarrow_table().to_pylist()
-
-
-def numbers(table: Path) -> list[int]:
-    return sorted(row["n"] for row in rows(table))
 
 
 @pytest.mark.slow
