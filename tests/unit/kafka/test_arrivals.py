@@ -25,8 +25,8 @@ def test_a_wake_after_the_end_touches_no_file_that_has_the_number_of_the_descrip
     arrivals: Arrivals, tmp_path: Path
 ) -> None:
     number = arrivals._ready
-    arrivals.close()
     with (tmp_path / "out").open("wb") as file:
+        arrivals.close()
         os.dup2(file.fileno(), number)
         arrivals.wake()
         os.close(number)
