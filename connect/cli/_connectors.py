@@ -60,5 +60,10 @@ def declared_secrets(client: RestClient, config: Mapping[str, str]) -> set[str]:
 
 
 def print_json(value: object) -> None:
-    """For programs."""
-    print(json.dumps(value, indent=2, ensure_ascii=False))
+    """For programs. Where standard output cannot take a letter, or half of a surrogate pair, all such are escaped."""
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        text = json.dumps(value, indent=2)
+    print(text)

@@ -5,6 +5,7 @@ A command is a module of this package, or an object in one, with `HELP`, `config
 
 import argparse
 import importlib
+import io
 import os
 import sys
 import traceback
@@ -138,10 +139,15 @@ def parser_for(arguments: Sequence[str]) -> argparse.ArgumentParser:
 
 
 def _open_streams() -> None:
-    """Replace standard streams that whoever started this process has closed: Python has None for them."""
+    """Replace standard streams that whoever started this process has closed: Python has None for them.
+
+    Letters that the encoding of the output lacks are escaped, as on standard error.
+    """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _load(name: str) -> Any:

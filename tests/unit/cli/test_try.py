@@ -127,6 +127,20 @@ def test_samples_come_from_standard_input(folder):
     assert '~ value.id: "5" -> 5' in done.stdout
 
 
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_output_may_lack_letters(folder, encoding):
+    write(folder, **{"connector.class": "FileStreamSource", "topics": None, "topic": "out", "transforms": None})
+    value = {"id": "é€🚀", "half": "\ud800"}
+    words = ["try", "orders.json", "--worker-config", "worker.properties", "--value", json.dumps(value)]
+    command = [sys.executable, "-m", "connect.cli", *words]
+    environment = {**os.environ, "PYTHONIOENCODING": encoding}
+    told = subprocess.run(command, capture_output=True, env=environment, check=False)
+    assert told.stdout.startswith(b"record 1, for topic out: kept\n")
+    shown = subprocess.run([*command, "--json"], capture_output=True, env=environment, check=False)
+    assert json.loads(shown.stdout.decode(encoding))[0]["before"]["value"] == value
+    assert (told.stderr, shown.stderr) == (b"", b"")
+
+
 def test_a_source_takes_values_and_shows_the_bytes(folder, capsys):
     write(folder, **{"connector.class": "FileStreamSource", "topics": None, "topic": "out"})
     assert tried("--value", '{"id": "5"}', "--key", "plain text") == 0
