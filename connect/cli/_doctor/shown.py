@@ -12,15 +12,20 @@ from connect.cli._doctor.finding import Finding, Level
 from connect.cli._table import plain, table
 
 _HEAD: Final = ("LEVEL", "AREA", "LOOKED AT", "FOUND, AND WHAT TO DO")
-_NARROWEST: Final = 60
-#: The most characters of what was looked at: the rest of a line is for what was found.
+#: Of the first two columns, and of the spaces between all of them.
+_LEVEL_AND_AREA: Final = 25
+#: The most characters of what was looked at, where so many are left for what was found. Else it gets a third.
 _LOOKED_AT: Final = 44
+_ENOUGH: Final = 60
+_NARROWEST: Final = 20, 30
 
 
 def shown(findings: Sequence[Finding]) -> str:
     """The table, and the number of each level."""
-    width = max(_NARROWEST, shutil.get_terminal_size((140, 24)).columns - _LOOKED_AT - 25)
-    rows = [row for finding in findings for row in _rows(finding, width)]
+    room = shutil.get_terminal_size((140, 24)).columns - _LEVEL_AND_AREA
+    looked_at = _LOOKED_AT if room >= _LOOKED_AT + _ENOUGH else max(_NARROWEST[0], room // 3)
+    width = max(_NARROWEST[1], room - looked_at)
+    rows = [row for finding in findings for row in _rows(finding, looked_at, width)]
     return f"{table(_HEAD, rows)}\n\n{summary(findings)}"
 
 
@@ -35,8 +40,8 @@ def summary(findings: Sequence[Finding]) -> str:
     return ", ".join(words)
 
 
-def _rows(finding: Finding, width: int) -> Iterator[tuple[str, str, str, str]]:
-    what = textwrap.wrap(plain(finding.what), _LOOKED_AT) or [""]
+def _rows(finding: Finding, looked_at: int, width: int) -> Iterator[tuple[str, str, str, str]]:
+    what = textwrap.wrap(plain(finding.what), looked_at) or [""]
     text = textwrap.wrap(plain(finding.found), width, break_on_hyphens=False) or [""]
     if finding.next_step:
         text += textwrap.wrap(

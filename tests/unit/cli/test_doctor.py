@@ -638,6 +638,15 @@ def test_a_table_has_what_to_do_below_what_was_found() -> None:
     assert summary([]) == "0 errors"
 
 
+@pytest.mark.parametrize("columns", [80, 100, 128, 129, 200])
+def test_a_table_is_no_wider_than_the_terminal(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    findings = [Finding(level, "what " * 30, "found " * 60, "to do " * 40, area="certificates") for level in Level]
+    lines = shown(findings).splitlines()
+    assert max(map(len, lines)) <= columns
+    assert lines[0].index("FOUND") <= 69
+
+
 def test_without_a_file_the_machine_is_looked_at(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
