@@ -90,7 +90,7 @@ class Live:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self._colour = "NO_COLOR" not in os.environ
+        self._colour = not os.environ.get("NO_COLOR")
         self._size: os.terminal_size | None = None
         self._reserved = 0
         self._texts: list[str] = []

@@ -50,7 +50,7 @@ def coloured(state: str, text: str | None = None) -> str:
 
 def shows_colours() -> bool:
     """Whether standard output is a terminal where colours are enabled (https://no-color.org)."""
-    return "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb" and sys.stdout.isatty()
+    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb" and sys.stdout.isatty()
 
 
 def plain(text: str) -> str:

@@ -13,7 +13,7 @@ import pytest
 from connect.cli import _main, main
 from connect.cli._connectors import agree
 from connect.cli._statuses import reason
-from connect.cli._table import table
+from connect.cli._table import shows_colours, table
 from connect.cli.list import _tasks
 
 CLIENTS = list(_main.COMMANDS)[list(_main.COMMANDS).index("list") :]
@@ -231,6 +231,18 @@ def test_states_are_coloured_on_a_terminal_only(server):
     assert done.returncode == 1
     assert "\x1b[31mFAILED" in shown
     assert "\x1b[32mRUNNING" in shown
+
+
+@pytest.mark.parametrize(("value", "coloured"), [(None, True), ("", True), ("1", False), ("0", False)])
+def test_no_color_counts_where_it_is_not_empty(monkeypatch, value, coloured):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    if value is not None:
+        monkeypatch.setenv("NO_COLOR", value)
+    terminal = io.StringIO()
+    terminal.isatty = lambda: True
+    monkeypatch.setattr(sys, "stdout", terminal)
+    assert shows_colours() is coloured
 
 
 def test_watching_goes_on_while_the_worker_is_away(server):
