@@ -62,7 +62,7 @@ def read_files(args: argparse.Namespace) -> tuple[list[ConnectorFile], Problems]
 
 def read_paths(named: Sequence[str], values: Values) -> tuple[list[ConnectorFile], Problems]:
     """As `read_files`, of these files and folders."""
-    paths = list(found_in(named, values))
+    paths = list(dict.fromkeys(found_in(named, values)))  # a file may be named beside its folder
     if not paths:
         raise ConfigError("FILE", f"{', '.join(named)} has no connector files (.yaml, .json, .properties).")
     problems = Problems(paths)

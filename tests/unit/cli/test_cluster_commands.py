@@ -130,6 +130,12 @@ def test_two_files_of_one_name_are_refused(valid, file, tmp_path, capsys):
     assert 'other.properties:1: connector "a", key "name"' in capsys.readouterr().err
 
 
+def test_a_file_that_is_named_twice_counts_once(valid, file, tmp_path, capsys):
+    path = file("a")
+    assert main(["plan", path, str(tmp_path), path]) == 0
+    assert capsys.readouterr().out.startswith("a: create\n")
+
+
 def test_a_value_that_the_worker_repeats_when_it_refuses_it_is_hidden(server, file, capsys):
     pin = {
         "definition": {"name": "pin", "type": "PASSWORD"},
