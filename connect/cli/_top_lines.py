@@ -144,12 +144,32 @@ def screen(
         rows: of all tasks, or of all connectors; filtered and sorted here.
     """
     shown = view.rows(rows)
-    head = [fitted(title, columns), *_worker_lines(workers, max(1, lines // 4), columns), ""]
+    head = [fitted(title, columns), *_worker_lines(workers, _most_workers(lines), columns), ""]
     foot = fitted(_foot(view, len(shown), len(rows)), columns)
-    room = max(1, lines - len(head) - 3)  # the titles, the foot, and the last line, where printing would scroll
-    first = max(0, min(view.first, len(shown) - room))
+    room = _room(len(workers), lines)
+    first = scrolled(view, len(workers), len(shown), lines).first
     body = row_lines(shown[first : first + room], view, columns, colour=colour)
     return [*head, *body, *[""] * (room + 1 - len(body)), foot][: max(1, lines - 1)]
+
+
+def scrolled(view: View, workers: int, rows: int, lines: int) -> View:
+    """The view, scrolled no further than to the last rows: keys beyond them would have to be taken back one by one.
+
+    Args:
+        workers: their number.
+        rows: the number of those that match.
+        lines: of the terminal.
+    """
+    return replace(view, first=max(0, min(view.first, rows - _room(workers, lines))))
+
+
+def _room(workers: int, lines: int) -> int:
+    """For rows: without title, workers, a blank, titles, the foot, and the last line, where printing would scroll."""
+    return max(1, lines - min(workers, _most_workers(lines)) - 5)
+
+
+def _most_workers(lines: int) -> int:
+    return max(1, lines // 4)
 
 
 def row_lines(rows: Sequence[Row], view: View, columns: int, *, colour: bool) -> list[str]:

@@ -15,7 +15,7 @@ from connect.cli._rest_client import RestClient, add_options, client_of
 from connect.cli._screen import Screen, is_possible
 from connect.cli._statuses import measured_of
 from connect.cli._table import shows_colours
-from connect.cli._top_lines import View, once, screen
+from connect.cli._top_lines import View, once, screen, scrolled
 from connect.cli._top_rows import Look, as_json, connector_rows, task_rows, worker_rows
 from connect.connector_states import urgency
 from connect.errors import ConfigError, ConnectError
@@ -109,10 +109,9 @@ def _live(client: RestClient, view: View, interval: float) -> None:
                 look, before, problem = looks.now()
                 tasks = task_rows(look, before)
                 rows = connector_rows(look.statuses, tasks) if view.connectors else tasks
-                title = problem or _title(client.address, about, look)
-                terminal.draw(
-                    screen(title, worker_rows(look, tasks), rows, view, size.columns, size.lines, colour=colour)
-                )
+                title, workers = problem or _title(client.address, about, look), worker_rows(look, tasks)
+                terminal.draw(screen(title, workers, rows, view, size.columns, size.lines, colour=colour))
+                view = scrolled(view, len(workers), len(view.rows(rows)), size.lines)
                 for key in terminal.pressed():
                     view = view.after(key, max(1, size.lines // 2))
                 looks.pause(view.paused)

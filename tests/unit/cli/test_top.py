@@ -5,7 +5,7 @@ import re
 import pytest
 
 from connect.cli._screen import keys_in
-from connect.cli._top_lines import View, once, percent, screen, size
+from connect.cli._top_lines import View, once, percent, screen, scrolled, size
 from connect.cli._top_rows import Look, connector_rows, in_order, matching, task_rows, worker_rows
 
 
@@ -145,6 +145,21 @@ def test_the_screen_scrolls_no_further_than_there_are_lines():
     tasks = task_rows(look(0, [status(f"c{n:02}", part("RUNNING", id=0)) for n in range(40)]))
     last = screen("", [], tasks, View(sort="n", first=1000), 100, 20, colour=False)
     assert any(line.startswith("c39-0") for line in last)
+
+
+@pytest.mark.parametrize("workers", [0, 3, 30])
+def test_a_key_beyond_the_last_line_need_not_be_taken_back(workers):
+    now = look(0, [status(f"c{n:02}", part("RUNNING", f"w{n % max(1, workers)}", id=0)) for n in range(40)])
+    tasks = task_rows(now)
+    shown = worker_rows(now, tasks)[:workers]
+
+    def drawn(view):
+        return screen("", shown, tasks, view, 100, 20, colour=False)
+
+    last = scrolled(View(sort="n", first=1000), len(shown), len(tasks), 20)
+    assert drawn(last) == drawn(View(sort="n", first=1000))
+    assert drawn(last.after("up")) != drawn(last)
+    assert scrolled(View(first=1), 0, 3, 20).first == 0
 
 
 def test_keys_sort_filter_pause_and_quit():
