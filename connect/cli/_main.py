@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from connect.cli._exit import FAILED, INVALID
-from connect.errors import ConfigError, ConnectError, PluginNotFoundError
+from connect.errors import ConfigError, ConnectError, PluginNotFoundError, chain_of
 
 # Every command, with the line that `connect --help` shows. Only the one that is asked for is imported.
 COMMANDS = {
@@ -188,4 +188,4 @@ def _one_line(error: Exception) -> str:
 def _exit_code(error: Exception) -> int:
     if isinstance(error, (ConfigError, PluginNotFoundError)):
         return INVALID
-    return int(getattr(error, "exit_code", FAILED))
+    return int(next((each.exit_code for each in chain_of(error) if hasattr(each, "exit_code")), FAILED))

@@ -21,6 +21,7 @@ class AdminError(ConnectError):
         code: Kafka's name of the error, such as TOPIC_AUTHORIZATION_FAILED, or `NO_ANSWER`.
         words: what is wrong, a sentence without its full stop.
         passes: the same request may succeed later.
+        exit_code: of a command that ends with it, or with an error that it has caused.
     """
 
     def __init__(self, code: str, words: str, *, passes: bool) -> None:
@@ -28,6 +29,7 @@ class AdminError(ConnectError):
         self.code = code
         self.words = words
         self.passes = passes
+        self.exit_code = 3 if code == NO_ANSWER else 1
 
 
 class TopicSetting(NamedTuple):

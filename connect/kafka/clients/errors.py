@@ -48,7 +48,10 @@ class NotLetInError(ConnectError):
 
     Attributes:
         key: the setting to check.
+        exit_code: as of `AdminError`.
     """
+
+    exit_code = 3
 
     def __init__(self, message: str, key: str) -> None:
         super().__init__(message)

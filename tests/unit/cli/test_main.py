@@ -9,6 +9,8 @@ import pytest
 
 from connect.cli import _main, main
 from connect.errors import ConfigError, ConnectError
+from connect.kafka.admin.answers import NO_ANSWER, AdminError
+from connect.kafka.clients.errors import NotLetInError
 from connect.settings.properties import ConfigFileError
 
 
@@ -55,6 +57,21 @@ def test_an_error_that_a_user_can_mend_is_one_line(command, capsys, error, line,
     command(raising(error))
     assert main(["try"]) == code
     assert capsys.readouterr().err == line + "\n"
+
+
+def test_brokers_that_do_not_answer_are_unreachable_whoever_asks_them(command):
+    def run(args):
+        try:
+            raise AdminError(NO_ANSWER, "No broker answers at h:1", passes=True)
+        except AdminError as error:
+            raise ConnectError("Topic t cannot be read.") from error
+
+    command(run)
+    assert main(["try"]) == 3
+    command(raising(NotLetInError("Who are you?", "sasl.jaas.config")))
+    assert main(["try"]) == 3
+    command(raising(AdminError("TOPIC_AUTHORIZATION_FAILED", "No.", passes=False)))
+    assert main(["try"]) == 1
 
 
 def test_an_error_that_nobody_foresaw_names_the_way_to_its_traceback(command, capsys):
