@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from connect.cli._table import COLOURS, fitted, plain
 
+#: Which of a summary's figures is left out where not all fit.
+_IN_ALL = 1
+
 
 @dataclass(frozen=True, slots=True)
 class Summary:
@@ -60,16 +63,19 @@ def lines(summaries: Sequence[Summary], columns: int, most: int, *, colour: bool
     shown = summaries if len(summaries) <= most else summaries[: most - 1]
     names = min(max((len(summary.name) for summary in shown), default=0), columns // 2)  # the rest says how it does
     states = max((len(summary.state_in_words) for summary in shown), default=0)
-    texts = [_line(summary, names, states, columns, colour=colour) for summary in shown]
+    figures = [summary.figures for summary in shown if not summary.reason]
+    widths = [max(map(len, column)) for column in zip(*figures, strict=True)]
+    if widths and names + 2 + states + sum(width + 2 for width in widths if width) >= columns:
+        widths[_IN_ALL] = 0
+    texts = [_line(summary, names, states, widths, columns, colour=colour) for summary in shown]
     if len(shown) < len(summaries):
         texts.append(f"... and {len(summaries) - len(shown)} more"[:columns])
     return texts
 
 
-def _line(summary: Summary, names: int, states: int, columns: int, *, colour: bool) -> str:
-    rate, records, lag, errors = summary.figures
+def _line(summary: Summary, names: int, states: int, widths: Sequence[int], columns: int, *, colour: bool) -> str:
     state = f"{summary.state_in_words:{states}}"
-    figures = f"{rate:>20}  {records:>20}  {lag:>12}  {errors}"
+    figures = "  ".join(f"{text:>{width}}" for text, width in zip(summary.figures, widths, strict=False) if width)
     name = fitted(plain(summary.name), names + 1)
     text = fitted(f"{name:{names}}  {state}  {plain(summary.reason or figures)}".rstrip(), columns)
     if not colour:

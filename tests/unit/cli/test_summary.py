@@ -76,6 +76,16 @@ def test_no_line_is_wider_than_the_terminal():
         assert all(len(text) < columns for text in lines([failed, *summaries(2)], columns, 10, colour=False))
 
 
+def test_rate_lag_and_errors_are_seen_on_a_usual_terminal():
+    busy = summarize("orders-to-warehouse", connector(), tasks(R), reports(1, 5_000_000, lag=12_345, errors=4), 1234.0)
+    failed = summarize("x", connector(), tasks(F, R, trace="ValueError: y"), reports(2), 0.0)
+    (narrow,) = lines([busy], 80, 9, colour=False)
+    assert narrow == "orders-to-warehouse  RUNNING  1,234 records/s  lag 12,345  4 errors"
+    (wide,) = lines([busy], 120, 9, colour=False)
+    assert wide == "orders-to-warehouse  RUNNING  1,234 records/s  5,000,000 in all  lag 12,345  4 errors"
+    assert "1,234 records/s  lag 12,345  4 err" in lines([busy, failed], 80, 9, colour=False)[0]
+
+
 def test_more_connectors_than_there_is_room_for_are_counted():
     texts = lines(summaries(9), 100, 4, colour=False)
     assert [text.split()[0] for text in texts[:3]] == ["orders-0", "orders-1", "orders-2"]
