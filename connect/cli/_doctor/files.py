@@ -16,6 +16,7 @@ from connect.kafka.clients.settings import Kind, task_client_settings
 
 _CLIENTS: Final[tuple[Kind, ...]] = ("producer", "consumer", "admin")
 _ADVICE: Final = "Correct this line."
+_MISSING: Final = "is required"
 
 
 def check(subject: Subject) -> Iterator[Finding]:
@@ -57,7 +58,8 @@ def told(problems: Problems, but: Container[str] = ()) -> Iterator[Finding]:
     for problem in problems.each_error():
         if problem.about in but:
             continue
-        yield of_message(Level.ERROR, problem.place, _text(problem), _ADVICE, INVALID)
+        advice = "Add the key." if problem.message.startswith(_MISSING) else _ADVICE
+        yield of_message(Level.ERROR, problem.place, _text(problem), advice, INVALID)
     for problem in problems.each_warning():
         yield of_message(Level.WARNING, problem.place, _text(problem), _ADVICE)
 

@@ -327,7 +327,7 @@ def registry_without_address(ward: Ward) -> None:
 
 FAULTS = [
     (unknown_key, "files", "warning", "not known and has no effect. -> Did you mean offset.flush.interval.ms?"),
-    (missing_key, "files", "error", 'key "key.converter"'),
+    (missing_key, "files", "error", 'key "key.converter": is required and has no default. -> Add the key.'),
     (wrong_value, "files", "error", '"soon" is not a whole number'),
     (broken_file, "files", "error", "needs four hexadecimal digits -> Write a backslash as"),
     (converter_that_is_not_there, "files", "error", 'There is no converter "StringConvertor"'),
