@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import logging
 import traceback
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
@@ -142,6 +143,17 @@ class ConnectorConformance(PluginConformance):
             yield started
         finally:
             started.stop()
+
+
+def counted(values: Iterable[Any]) -> Counter[str]:
+    """How often each value is there. The order in a dict does not count."""
+    return Counter(repr(_in_order(value)) for value in values)
+
+
+def _in_order(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _in_order(value[key]) for key in sorted(value, key=repr)}
+    return [_in_order(item) for item in value] if isinstance(value, list) else value
 
 
 class _Lines(logging.Handler):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Literal
 
@@ -10,7 +9,7 @@ from connect.api.connector import SinkConnector
 from connect.data.record import SinkRecord, TopicPartition
 from connect.data.schema import Schema
 from connect.testing._sink import SinkRun
-from connect.testing.conformance._connector import ConnectorConformance
+from connect.testing.conformance._connector import ConnectorConformance, counted
 
 _TOPIC = "test"
 _P0, _P1 = TopicPartition(_TOPIC, 0), TopicPartition(_TOPIC, 1)
@@ -143,11 +142,7 @@ class SinkConformance(ConnectorConformance):
 
     def _are(self, numbers: Iterable[int], again: Iterable[int] = ()) -> None:
         """The target has these things once each; those in `again` may be there twice if that is declared."""
-        written, wanted = _counted(self.written()), _counted(map(self.value, numbers))
-        most = wanted + _counted(map(self.value, again)) if self.repeats == "duplicates" else wanted
+        written, wanted = counted(self.written()), counted(map(self.value, numbers))
+        most = wanted + counted(map(self.value, again)) if self.repeats == "duplicates" else wanted
         assert not wanted - written, "lost"
         assert not written - most, "repeated, or never put"
-
-
-def _counted(values: Iterable[Any]) -> Counter[str]:
-    return Counter(map(repr, values))

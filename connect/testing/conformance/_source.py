@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from connect.api.connector import ExactlyOnceSupport, SourceConnector
 from connect.data.record import SourceRecord
 from connect.testing._source import SourceRun
-from connect.testing.conformance._connector import ConnectorConformance
+from connect.testing.conformance._connector import ConnectorConformance, counted
 
 _SOME = 7
 _TURNS = 4
@@ -84,7 +83,7 @@ class SourceConformance(ConnectorConformance):
             run.poll_until(_SOME + len(sent) + 3)
             # What was acknowledged came once, the rest came again.
             values = [record.value for record in run.poll_all()]
-            assert _counted(values) == _counted([*map(self.value, range(_SOME + 3)), *sent])
+            assert counted(values) == counted([*map(self.value, range(_SOME + 3)), *sent])
 
     def test_each_offset_says_where_to_go_on(self) -> None:
         if not self.every_offset_resumes:
@@ -100,7 +99,7 @@ class SourceConformance(ConnectorConformance):
                 resumed.poll_until(_SOME - done)
                 rest = [record.value for record in resumed.poll_all()]
                 wanted = [record.value for record in records[done:]]
-                assert _counted(rest) == _counted(wanted), f"going on after record {done}: {offsets[-1]}"
+                assert counted(rest) == counted(wanted), f"going on after record {done}: {offsets[-1]}"
 
     def _goes_on_after_each_poll(self) -> None:
         with self._run() as run:
@@ -116,7 +115,7 @@ class SourceConformance(ConnectorConformance):
             run.poll_until(_TURNS * _SOME)
             # What was stored did not come again, and the rest came.
             values = [record.value for record in run.poll_all()]
-            assert _counted(values) == _counted(map(self.value, range(_TURNS * _SOME)))
+            assert counted(values) == counted(map(self.value, range(_TURNS * _SOME)))
 
     def test_a_poll_that_waits_ends_when_the_task_is_to_stop(self) -> None:
         run = self._run().start()
@@ -143,12 +142,8 @@ class SourceConformance(ConnectorConformance):
 
     def _are(self, records: Sequence[SourceRecord], numbers: Iterable[int]) -> None:
         got, wanted = [record.value for record in records], [self.value(number) for number in numbers]
-        partitions = _counted(record.source_partition for record in records)
+        partitions = counted(record.source_partition for record in records)
         if len(partitions) == 1:
             assert got == wanted
         else:
-            assert _counted(got) == _counted(wanted)
-
-
-def _counted(values: Iterable[Any]) -> Counter[str]:
-    return Counter(map(repr, values))
+            assert counted(got) == counted(wanted)

@@ -324,6 +324,17 @@ def test_a_good_sink_passes(check: str, tmp_path: Path) -> None:
     getattr(ListSinkSuite(ListSink, tmp_path), f"test_{check}")()
 
 
+def test_the_order_of_fields_in_the_target_does_not_count(tmp_path: Path) -> None:
+    class Suite(ListSinkSuite):
+        def value(self, number: int) -> Any:
+            return {"id": number, "name": "x"}
+
+        def written(self) -> list[Any]:
+            return [dict(reversed(row.items())) for row in self.rows]
+
+    Suite(ListSink, tmp_path).test_what_is_committed_is_in_the_target()
+
+
 @pytest.mark.parametrize(("check", "broken"), BROKEN_SINKS, ids=lambda value: value if isinstance(value, str) else "")
 def test_a_sink_that_breaks_a_rule_fails_its_check(check: str, broken: type[SinkConnector], tmp_path: Path) -> None:
     suite = ListSinkSuite(broken, tmp_path)
