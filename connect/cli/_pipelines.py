@@ -16,7 +16,7 @@ from connect.pipeline.chain import Chain
 from connect.pipeline.parked import RetrySettings
 from connect.pipeline.samples import Kind
 from connect.plugins import PluginKind, Plugins
-from connect.settings.properties import Properties, load
+from connect.settings.properties import load
 from connect.settings.raw import comma_separated
 from connect.settings.resolver import Resolver, Unresolved
 from connect.telemetry.redaction import redactor
@@ -70,7 +70,7 @@ class WorkerSettings:
         if path is None:
             return cls()
         written = load(path)
-        return cls.of(written, lambda key: place_in(written, key))
+        return cls.of(written, lambda key: str(written.place(key)))
 
     def resolved(self, config: Mapping[str, str], matters: Callable[[str], bool] = lambda _: True) -> dict[str, str]:
         """A connector's configuration with its variables filled in.
@@ -178,11 +178,6 @@ def open_pipeline(
         # An error about a class quotes its name, and not the key that names it.
         key = next((name for name, value in config.items() if value and f'"{value}"' in said), "connector.class")
         raise WrongConfigError(f"{where(key)}: {said}") from error
-
-
-def place_in(written: Properties, key: str) -> str:
-    """The line of a key, or the file if it does not have it."""
-    return str(written.where(key)) if key in written else written.name
 
 
 def kind_of(plugins: Plugins, config: Mapping[str, str]) -> tuple[Kind, str]:

@@ -43,7 +43,7 @@ class WorkerFile:
 
     def where(self, key: str) -> Position | str:
         """The position of a key, or the file if it does not have it."""
-        return _where(self.written, key)
+        return self.written.place(key)
 
 
 #: A file with one of these is for a worker of a pool.
@@ -92,20 +92,20 @@ def worker_of(written: Properties, problems: Problems, definition: Definition) -
     resolved = resolver.resolve(written)
     redactor.remember(resolved.values[key] for key in resolved.secret_keys)
     for wrong in (*resolver.problems, *resolved.unresolved):
-        problems.error(_where(written, wrong.key), wrong.message, key=wrong.key)
+        problems.error(written.place(wrong.key), wrong.message, key=wrong.key)
     raw = trimmed(resolved.values)
     for value in definition.validate(raw):
         for message in value.errors if value.name not in resolved.unusable else ():
-            problems.error(_where(written, value.name), message, key=value.name)
+            problems.error(written.place(value.name), message, key=value.name)
     for key, message in refused_of_worker(raw):
-        problems.error(_where(written, key), message, key=key)
+        problems.error(written.place(key), message, key=key)
     for key, message in (*resolver.doubts, *unknown_keys(written)):
-        problems.warn(_where(written, key), message, key=key)
+        problems.warn(written.place(key), message, key=key)
     config = _parsed_where_possible(raw, definition)
     for folder in config["plugin.path"] or []:
         if not Path(folder).is_dir():
             message = f"there is no folder {folder}. Create it, or remove it here."
-            problems.warn(_where(written, "plugin.path"), message, key="plugin.path")
+            problems.warn(written.place("plugin.path"), message, key="plugin.path")
     return WorkerFile(written, raw, config, resolver)
 
 
@@ -166,7 +166,3 @@ def _warn_of_duplicates(
         lines = " and ".join(str(place.line) for place in places[:-1])
         message = f"stands on line {lines} too, and only this last one counts. Remove what is not meant."
         problems.warn(places[-1], message, key=key, connector=connector)
-
-
-def _where(written: Properties, key: str) -> Position | str:
-    return written.where(key) if key in written else written.name

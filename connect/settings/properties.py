@@ -77,6 +77,10 @@ class Properties(Mapping[str, str]):
         """The line on which the effective value of `key` begins. KeyError if the file does not have the key."""
         return Position(self.name, self._lines[key][-1])
 
+    def place(self, key: str) -> Position | str:
+        """The same, and the file's name if it does not have the key."""
+        return self.where(key) if key in self else self.name
+
     def replaced(self, key: str, value: str) -> Properties:
         """The same with another value for a key, which then has no line."""
         others = [(name, each, self._lines[name][-1]) for name, each in self._values.items() if name != key]
