@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
+from connect.cli._dlq_text import data_of
 from connect.cli._rest_client import RestClient, client_of, not_of_java
 from connect.errors import ConfigError
 from connect.telemetry.redaction import MASK
@@ -123,7 +124,7 @@ class _Read:
         wanted = self._wanted(
             {name: request[name] for name in names if request.get(name) is not None}, request.get("places")
         )
-        values = {(one["partition"], one["offset"]): _data(one) for one in request.get("values", ())}
+        values = {(one["partition"], one["offset"]): data_of(one) for one in request.get("values", ())}
         made = ReplayRequest(
             wanted=wanted,
             limit=request.get("limit") or MOST_REPLAYED,
@@ -164,14 +165,6 @@ def _config(args: argparse.Namespace, worker: WorkerSettings) -> dict[str, str]:
             message = "the cluster does not show it. Name the connector's file instead of its name."
             raise ConfigError(key, message)
     return worker.resolved({**config, "name": args.connector})
-
-
-def _data(value: Mapping[str, Any]) -> bytes | None:
-    from base64 import b64decode
-
-    if value.get("text") is not None:
-        return str(value["text"]).encode()
-    return None if value.get("base64") is None else b64decode(value["base64"])
 
 
 def _plain(found: msgspec.Struct) -> dict[str, Any]:

@@ -89,9 +89,8 @@ def _payload(part: str, shown: Mapping[str, Any] | None, *, as_hex: bool) -> Ite
         return
     text = shown.get("text")
     if text is None or as_hex:
-        data = text.encode() if text is not None else base64.b64decode(shown["base64"])
         yield f"{part:12} {shown['size']} bytes"
-        yield from _hex(data)
+        yield from _hex(data_of(shown) or b"")
         return
     lines = ((laid_out(text) if text[:1] in ("{", "[") else None) or text).splitlines() or [""]
     if len(lines) == 1:
@@ -99,6 +98,15 @@ def _payload(part: str, shown: Mapping[str, Any] | None, *, as_hex: bool) -> Ite
     else:
         yield f"{part:12} {shown['size']} bytes"
         yield from (f"  {plain(line)}" for line in lines)
+
+
+def data_of(shown: Mapping[str, Any] | None) -> bytes | None:
+    """The bytes of a key or a value, as REST shows and takes it: as text, in base64, or null."""
+    if shown is None:
+        return None
+    if shown.get("text") is not None:
+        return str(shown["text"]).encode()
+    return None if shown.get("base64") is None else base64.b64decode(shown["base64"])
 
 
 def laid_out(text: str, indent: int = 2) -> str | None:

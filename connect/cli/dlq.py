@@ -176,6 +176,7 @@ def _show(args: argparse.Namespace) -> int:
 
 def _decoded(letter: Mapping[str, Any], config: Mapping[str, str], worker_config: str | None) -> dict[str, str]:
     """The output of the connector's converters for key and value; of those that are installed here."""
+    from connect.cli._dlq_text import data_of
     from connect.cli._pipelines import WorkerSettings
     from connect.cli._trial_text import value_text
     from connect.pipeline.build import converter
@@ -193,7 +194,7 @@ def _decoded(letter: Mapping[str, Any], config: Mapping[str, str], worker_config
         except (ConnectError, ValueError):
             continue  # it is not installed here, or only the worker knows which it is
         try:
-            value = made.to_connect_data(topic, _data(letter[part]))
+            value = made.to_connect_data(topic, data_of(letter[part]))
         except Exception as error:  # plug-ins raise anything
             said = one_line(error)
             found[part] = f"{type(made).__name__} fails: {type(error).__name__}: {said}"
@@ -248,6 +249,7 @@ def _order(args: argparse.Namespace) -> dict[str, Any]:
 
 def _edited(letters: Letters, planned: Mapping[str, Any], command: str | None) -> list[dict[str, Any]]:
     """The edited value of each dead letter to replay; emptied ones are left out."""
+    from connect.cli._dlq_text import data_of
     from connect.cli._editor import edit
 
     values = []
@@ -255,7 +257,7 @@ def _edited(letters: Letters, planned: Mapping[str, Any], command: str | None) -
         partition, offset = _at(one)
         letter = letters.one(partition, offset)
         name = f"{partition}:{offset}"
-        data = _data(letter["value"])
+        data = data_of(letter["value"])
         try:
             changed = edit(data, name, command)
         except ConnectError as error:
@@ -323,12 +325,3 @@ def _field(text: str) -> tuple[str, Any]:
         return name, json.loads(value)
     except ValueError:
         return name, value
-
-
-def _data(shown: Mapping[str, Any] | None) -> bytes | None:
-    from base64 import b64decode
-
-    if shown is None:
-        return None
-    text = shown.get("text")
-    return text.encode() if text is not None else b64decode(shown["base64"])
