@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from connect.api.transformation import Predicate
+from connect.api.transformation import Predicate, StoppedAt
 from connect.data.batch import Batch, SinkBatch, SourceBatch
 from connect.data.record import Record, SinkRecord
 from connect.errors import ConfigError, RetriableError
@@ -85,7 +85,8 @@ class Trial:
             after = Snapshot(batch.records()[0], raw_after(step.stage, before.raw))
             changed = changes(before, after)
         except (Exception, SystemExit) as error:  # plug-ins raise anything
-            return result("failed", None, failure=self._failure(step, error)), batch
+            own = error.error if isinstance(error, StoppedAt) else error
+            return result("failed", None, failure=self._failure(step, own)), batch
         if answered is not None and answered.last is getattr(step, "negate", False):
             return result("passed by", after), batch
         return result("changed" if changed else "unchanged", after, changes=changed), batch

@@ -6,7 +6,8 @@ from decimal import Decimal
 
 import pytest
 
-from connect import ConfigError, Predicate, RetriableError, Transformation
+from connect import ConfigError, DataError, Predicate, RetriableError, Transformation
+from connect.api import StoppedAt
 from connect.data import Header, Headers, Schema, Type, logical
 from connect.data.schema import INT32, INT64, OPTIONAL_STRING, STRING
 from connect.pipeline import sink_chain, source_chain
@@ -129,6 +130,18 @@ def test_what_a_step_raises_is_told_with_its_stage_and_nothing_is_tried_again(ra
     assert failure.advice.startswith(advice)
     assert "throw" in failure.trace
     assert edit.seen == 1
+
+
+def test_the_error_of_a_transformation_that_says_where_it_stopped_is_its_own():
+    class Resuming(Transformation):
+        resumes = True
+
+        def apply_batch(self, batch):
+            raise StoppedAt(0, batch.slice(0, 0), DataError("no such customer"))
+
+    (*_, last) = run(trial(Transform(Resuming(), alias="ask")), value={}).steps
+    assert (last.failure.class_name, last.failure.message) == ("connect.errors.DataError", "no such customer")
+    assert last.failure.reported_as == "org.apache.kafka.connect.errors.DataException"
 
 
 def test_a_record_that_would_be_tolerated_is_told_so():
