@@ -28,7 +28,8 @@ class OutsideCluster(Cluster):
         try:
             return Answer(200, await asyncio.to_thread(self._client.request, method, path, body, query))
         except AnswerError as error:
-            return Answer(error.status, {"message": error.said})
+            # A proxy leads to the page of its login once that has ended, or sends it.
+            return Answer(error.status if error.status >= 400 else 502, {"message": error.said})
         except UnreachableError as error:
             return Answer(502, {"message": str(error)})
 
