@@ -116,7 +116,22 @@ class RestClient:
         self._shows_certificate = credentials.cert is not None
         self._timeout = timeout
         self._authorization = credentials.authorization(parts)
+        self._is_of_java: bool | None = None
         self.address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
+
+    def is_of_java(self) -> bool:
+        """Whether the worker is one of Kafka Connect's own, as far as it tells. It is asked once.
+
+        Such a worker logs a line for each connector and each `expand` that it does not know.
+        """
+        if self._is_of_java is None:
+            try:
+                about = self.get()
+            except AnswerError:
+                return False
+            commit = about.get("commit") if isinstance(about, dict) else None
+            self._is_of_java = isinstance(commit, str) and not commit.startswith("connect-runtime-")
+        return self._is_of_java
 
     def get(self, *path: str, **query: str | list[str]) -> Any:
         """Read. Each part of the path is quoted."""

@@ -47,7 +47,8 @@ def measured_of(client: RestClient, names: Sequence[str] = ()) -> tuple[list[dic
     One request, however many connectors there are. A connector that the list does not have is requested by itself, so
     that the cluster says why.
     """
-    answer = client.get("connectors", expand=["status", "metrics"], stalled="true")
+    expand = ["status"] if client.is_of_java() else ["status", "metrics"]
+    answer = client.get("connectors", expand=expand, stalled="true")
     statuses = []
     for name in names or sorted(answer):
         status = answer.get(name, {}).get("status")

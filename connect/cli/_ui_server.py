@@ -18,10 +18,24 @@ from rest.ui.router import router
 
 
 class OutsideCluster(Cluster):
-    """A cluster that is reached through one of its workers, for all readers of the page."""
+    """A cluster that is reached through one of its workers, for all readers of the page.
+
+    Args:
+        client: has asked whether it is of Java before.
+    """
 
     def __init__(self, client: RestClient) -> None:
         self._client = client
+
+    async def expanded(self, *more: str) -> Answer:
+        """See `Cluster`."""
+        if self._client.is_of_java():
+            return await self.ask("GET", "connectors", expand=["status", "info"])
+        return await super().expanded(*more)
+
+    async def metrics(self) -> Answer:
+        """See `Cluster`."""
+        return Answer(200, {}) if self._client.is_of_java() else await super().metrics()
 
     async def ask(self, method: str, *path: str, body: object = None, **query: str | list[str]) -> Answer:
         """See `Cluster`. No response at all becomes one with the status 502."""

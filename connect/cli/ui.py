@@ -36,6 +36,7 @@ def run(args: argparse.Namespace) -> int:
         raise ConnectError("The page needs more packages: pip install 'connect-runtime[rest]'")
     client = client_of(args)
     client.get()  # a wrong address or login is said now, not on the page
+    client.is_of_java()
     listening = _listen(args.port)
     print(f"http://localhost:{listening.getsockname()[1]}/ui shows {client.address}. Ctrl-C ends it.", flush=True)
     from connect.cli._ui_server import serve
