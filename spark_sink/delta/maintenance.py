@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from spark_sink.delta.partitions import chosen
@@ -37,12 +37,19 @@ class Maintenance:
         self._schedule = Schedule({"compact": options.compaction_s, "vacuum": options.vacuum_s})
         self._thread: threading.Thread | None = None
 
-    def after_commit(self, uri: str) -> None:
-        """Start what is due for a table, after rows were written to it. Returns at once, but with an unsafe vacuum."""
+    def after_commit(self, uri: str, is_mine: Callable[[], bool] = lambda: True) -> None:
+        """Start what is due for a table, after rows were written to it. Returns at once, but with an unsafe vacuum.
+
+        Args:
+            uri: of the table.
+            is_mine: whether it is this task that looks after it: asked when something is due.
+        """
         due = self._schedule.due(uri)
         if not due or (self._thread is not None and self._thread.is_alive()):
             return
         self._schedule.done(uri, due)
+        if not is_mine():
+            return
         if "vacuum" in due and self._options.retention_hours < SAFE_HOURS:
             # It could delete files that the next commit is about to name.
             self._work(uri, due)

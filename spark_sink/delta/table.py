@@ -133,6 +133,17 @@ class Table:
         found = self._transaction(self._id(partition))
         return None if found == UNKNOWN else found
 
+    def begins_with(self, partitions: Iterable[TopicPartition]) -> bool:
+        """Whether one of these is the first partition of its topic that the table has records of."""
+        firsts: dict[str, int] = {}
+        for topic, number in sorted(partitions):
+            if self.offset(TopicPartition(topic, number)) is not None:
+                firsts.setdefault(topic, number)
+        return any(
+            all(self.offset(TopicPartition(topic, number)) is None for number in range(first))
+            for topic, first in firsts.items()
+        )
+
     def read(self, columns: Iterable[str], where: Any) -> pa.Table:
         """Rows of the version seen last, in its types.
 

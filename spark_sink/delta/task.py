@@ -10,6 +10,7 @@ import importlib.util
 import logging
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from connect import ConnectError, Offsets, SinkBatch, SinkTask, TopicPartition
@@ -63,10 +64,12 @@ class DeltaSinkTask(SinkTask):
         self._writers: dict[str, Writer] = {}
         self._pace = Pace(self.context, options.interval_s, options.flush_bytes, options.flush_records)
         self._maintenance: Maintenance | None = None
-        if self.context.task_id == 0 and (options.compaction_s or options.vacuum_s):
+        if options.compaction_s or options.vacuum_s:
             self._maintenance = Maintenance(options.storage, options)
+        self._owned: set[TopicPartition] = set()
 
     def open(self, partitions: Sequence[TopicPartition]) -> Offsets | None:
+        self._owned.update(partitions)
         for writer in self._writers.values():
             writer.forget(partitions)
         begin: Offsets = {}
@@ -93,11 +96,12 @@ class DeltaSinkTask(SinkTask):
             if written:
                 self._tell(uri, written, time.monotonic() - began)
             if waiting and self._maintenance is not None:
-                self._maintenance.after_commit(uri)
+                self._maintenance.after_commit(uri, partial(writer.table.begins_with, self._owned))
         self._pace.wrote(start)
         return offsets
 
     def close(self, partitions: Sequence[TopicPartition]) -> None:
+        self._owned.difference_update(partitions)
         for writer in self._writers.values():
             writer.forget(partitions)
 

@@ -127,6 +127,27 @@ def test_no_commit_waits_for_it(run: Run, log: Log, monkeypatch: pytest.MonkeyPa
     assert set(where) == {"table-care"}
 
 
+def test_each_table_is_looked_after_by_one_task_whichever_writes_it(
+    run: Run, lake: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[tuple[Maintenance, str]] = []
+    monkeypatch.setattr(Maintenance, "_compact", lambda self, uri: done.append((self, Path(uri).name)))
+    keys = {"table": str(lake / "${field}"), "table__field": "kind", "tasks__max": "2", "compaction__interval__ms": "1"}
+    orders = run(partitions=4, **keys)
+
+    def written() -> bool:
+        for partition, kinds in enumerate(("ab", "bc", "bc", "cd")):
+            orders.put(*({"kind": kind} for kind in kinds), partition=partition)
+        orders.commit()
+        return {kind for _, kind in done} >= {*"abcd"}
+
+    for _ in range(2):  # with the first rows of a table no task knows of the others
+        until(lambda: "table-care" not in {thread.name for thread in threading.enumerate()})
+        done.clear()
+        until(written)
+    assert len(set(done)) == 4
+
+
 def test_a_vacuum_that_could_delete_what_is_being_written_is_between_commits(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
