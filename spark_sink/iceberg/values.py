@@ -64,11 +64,19 @@ def _value(value: Any, schema: Schema) -> Any:
 def _whole(value: Any) -> Any:
     if isinstance(value, float | Decimal) and value == int(value):
         return int(value)
-    return int(value) if isinstance(value, str) else value
+    return int(_number(value)) if isinstance(value, str) else value
+
+
+def _number(text: str) -> str:
+    if "_" in text:  # Python would take 1_0 for 10
+        raise ValueError
+    return text
 
 
 def _real(value: Any) -> Any:
-    return float(value) if isinstance(value, str | Decimal) else value
+    if isinstance(value, str):
+        return float(_number(value))
+    return float(value) if isinstance(value, Decimal) else value
 
 
 def _boolean(value: Any) -> Any:
@@ -90,9 +98,9 @@ def _bytes(value: Any) -> Any:
 
 
 def _decimal(value: Any) -> Any:
-    if isinstance(value, bool):
-        return value
-    return Decimal(repr(value) if isinstance(value, float) else value) if isinstance(value, str | float) else value
+    if isinstance(value, str):
+        return Decimal(_number(value))
+    return Decimal(repr(value)) if isinstance(value, float) else value
 
 
 def _date(value: Any) -> Any:

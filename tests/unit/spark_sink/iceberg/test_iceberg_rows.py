@@ -177,7 +177,14 @@ class TestExistingTables:
 
     @pytest.mark.parametrize(
         ("wrong", "why"),
-        [({"id": 1.5}, '"id"'), ({"id": "x"}, '"id"'), ({"day": "soon"}, '"day"'), ({"ok": "maybe"}, '"ok"')],
+        [
+            ({"id": 1.5}, '"id"'),
+            ({"id": "x"}, '"id"'),
+            ({"id": "2026_01"}, '"id"'),
+            ({"price": "2_0"}, '"price"'),
+            ({"day": "soon"}, '"day"'),
+            ({"ok": "maybe"}, '"ok"'),
+        ],
     )
     def test_what_cannot_become_so_does_not_fit(
         self, run: Run, rows: Rows, catalog: Catalog, wrong: dict[str, Any], why: str
