@@ -186,6 +186,8 @@ class GcsUpload(Upload):
             # A missing upload may be complete, with its response lost.
             if error.status != _EXISTS and not error.lost:
                 raise
+            if error.lost and not self._params:  # an object that exists is to be replaced
+                raise Lost(error) from error
             self._look(last, error if error.lost else None)
 
     def abort(self) -> None:

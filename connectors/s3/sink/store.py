@@ -175,6 +175,8 @@ class S3Upload(Upload):
             lost = _is(error, "NoSuchUpload")
             if not lost and not _is(error, *_EXISTS):
                 raise
+            if lost and not self._conditional:  # an object that exists is to be replaced
+                raise Lost(error) from error
             try:  # a missing upload may be complete, with its response lost
                 self._look(last, self._tag())
             except ClientError as answer:

@@ -32,8 +32,9 @@ class Client:
         return SimpleNamespace(status_code=308, headers={"Range": f"bytes=0-{count - 1}"} if count else {})
 
 
-def upload(client: Any) -> GcsUpload:
-    return GcsUpload(client, "bucket b", {"name": "k", "contentType": "text/plain"}, 0, "rules", "t", conditional=True)
+def upload(client: Any, *, conditional: bool = True) -> GcsUpload:
+    resource = {"name": "k", "contentType": "text/plain"}
+    return GcsUpload(client, "bucket b", resource, 0, "rules", "t", conditional=conditional)
 
 
 def test_an_end_that_is_not_taken_is_an_error_and_not_asked_without_end() -> None:
@@ -56,15 +57,16 @@ def test_bytes_that_are_gone_again_are_not_replaced_by_others() -> None:
 
 
 @pytest.mark.promise("P1")
-def test_an_upload_that_the_store_has_forgotten_is_lost() -> None:
+@pytest.mark.parametrize(("conditional", "said"), [(True, None), (False, {"connect-rules": "rules"})])
+def test_an_upload_that_the_store_has_forgotten_is_lost(conditional: bool, said: dict[str, str] | None) -> None:
     class Forgetful(Client):
         def request(self, *_: Any, **__: Any) -> Any:
             raise GcsError(410, "no such upload", lost=True)
 
-        def metadata(self, _: str) -> None:
-            return None
+        def metadata(self, _: str) -> dict[str, str] | None:
+            return said
 
-    sending = upload(Forgetful(()))
+    sending = upload(Forgetful(()), conditional=conditional)
     with pytest.raises(Lost, match="no such upload"):
         sending.part(b"x" * _CHUNK)
     with pytest.raises(Lost, match="no such upload"):

@@ -44,13 +44,16 @@ def test_an_object_that_is_complete_is_found_however_often_that_is_asked() -> No
 
 
 class Forgetful:
-    """Has no upload that it is asked about, and no object."""
+    """Has no upload that it is asked about; and an object, if it is said what that says."""
 
-    def __init__(self) -> None:
+    def __init__(self, said: dict[str, str] | None) -> None:
         self.settings = BucketOptions.parse({"s3.bucket.name": "b"})
         self.forgets = False
+        self._said = said
 
     def request(self, operation: str, **_: Any) -> Any:
+        if operation == "head_object" and self._said is not None:
+            return {"Metadata": self._said, "ETag": '"older"'}
         if self.forgets:
             code = "404" if operation == "head_object" else "NoSuchUpload"
             raise ClientError({"Error": {"Code": code}}, operation)
@@ -58,9 +61,11 @@ class Forgetful:
 
 
 @pytest.mark.promise("P1")
-def test_an_upload_that_the_store_has_removed_is_lost() -> None:
-    bucket: Any = Forgetful()
-    upload = S3Upload(bucket, "k", "text/plain", 0, "rules", "t", conditional=True, digest=False)
+@pytest.mark.parametrize(("conditional", "said"), [(True, None), (False, None), (False, {"connect-rules": "rules"})])
+def test_an_upload_that_the_store_has_removed_is_lost(conditional: bool, said: dict[str, str] | None) -> None:
+    """Unless it was complete; an object that is to be replaced does not say so."""
+    bucket: Any = Forgetful(said)
+    upload = S3Upload(bucket, "k", "text/plain", 0, "rules", "t", conditional=conditional, digest=False)
     upload.part(b"a")
     bucket.forgets = True
     with pytest.raises(Lost, match="NoSuchUpload"):
