@@ -1,4 +1,4 @@
-"""What is copied of topics that the target does not let grow."""
+"""Topics that a cluster does not let the mirror make, or let grow."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 
 from connect import TopicPartition
 from connect.kafka.admin.cluster import ClusterAdmin, RefusedError, TopicSetting
+from connectors.mirror.clusters import make_internal_topic
 from connectors.mirror.keys import MirrorSourceOptions
 from connectors.mirror.topics import TopicSync
 
@@ -49,3 +50,9 @@ def test_partitions_that_the_copy_has_are_copied_on(caplog: pytest.LogCaptureFix
         assert sync.partitions() == [TopicPartition("orders", 0), TopicPartition("orders", 1)]
     assert "A.orders may have no more partitions. Partitions of orders from 2 on are not copied." in caplog.text
     assert "A.lines is against the policy. Topic lines is not copied." in caplog.text
+
+
+def test_a_topic_of_its_own_that_is_there_needs_no_right_to_make_it() -> None:
+    make_internal_topic(cast("Any", Cluster(heartbeats=1)), "heartbeats", 3)
+    with pytest.raises(RefusedError):
+        make_internal_topic(cast("Any", Cluster()), "heartbeats", 3)
