@@ -10,10 +10,11 @@ from typing import Any, Final
 
 from connect import RetriableError, SourceBatch, SourceRecord, SourceTask, TopicPartition, __version__
 from connect.data.schema import BYTES
+from connect.kafka.admin.cluster import Committed, RefusedError
 from connect.kafka.reading.partition_reader import BEGINNING, PartitionReader
 from connectors.mirror.clusters import admin, called, client
 from connectors.mirror.filters import TopicFilter
-from connectors.mirror.groups import Checkpoints, commit_for_idle
+from connectors.mirror.groups import Checkpoints, Refusals, commit_for_idle
 from connectors.mirror.keys import SOURCE, TARGET, MirrorCheckpointOptions
 from connectors.mirror.notes import Checkpoint, OffsetSync
 from connectors.mirror.syncs import SyncStore
@@ -47,6 +48,7 @@ class MirrorCheckpointTask(SourceTask):
         self._checkpoints = Checkpoints(
             self._syncs, TopicFilter(options), lambda topic: options.policy.remote(self._alias, topic)
         )
+        self._refusals = Refusals()
         self._reader: PartitionReader | None = None
         self._emits = options.emit_checkpoints
         self._commits = options.sync_offsets
@@ -128,10 +130,17 @@ class MirrorCheckpointTask(SourceTask):
     def _look(self) -> list[SourceRecord]:
         """Read the groups' offsets, and make records of what is new."""
         groups = takewhile(lambda _: not self.context.stopping(), self._groups)
-        found = self._checkpoints.take((group, self._source.committed(group)) for group in groups)
+        found = self._checkpoints.take((group, self._committed(group)) for group in groups)
         for checkpoint in found:
             self.context.metrics.count("mirror_checkpoints_written_total", source=self._alias, group=checkpoint.group)
         return [self._record(checkpoint) for checkpoint in found]
+
+    def _committed(self, group: str) -> Mapping[TopicPartition, Committed]:
+        try:
+            return self._source.committed(group)
+        except RefusedError as error:
+            self._refusals.met(error)
+            return {}
 
     def _record(self, checkpoint: Checkpoint) -> SourceRecord:
         partition = checkpoint.partition
@@ -148,7 +157,8 @@ class MirrorCheckpointTask(SourceTask):
         )
 
     def _commit_groups(self) -> None:
-        for group, partitions in commit_for_idle(self._groups, self._checkpoints, self._target).items():
+        done = commit_for_idle(self._groups, self._checkpoints, self._target, self._refusals)
+        for group, partitions in done.items():
             self.context.metrics.count("mirror_group_offsets_total", partitions, source=self._alias, group=group)
 
     def _reading(self, side: str, topic: str, **own: Any) -> PartitionReader:

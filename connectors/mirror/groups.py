@@ -16,6 +16,9 @@ log = logging.getLogger(__name__)
 _IN_USE = ("UNKNOWN_MEMBER_ID", "NON_EMPTY_GROUP", "REBALANCE_IN_PROGRESS")
 #: And when a copy was deleted meanwhile.
 _GONE = ("UNKNOWN_TOPIC_OR_PARTITION", "UNKNOWN_TOPIC_ID")
+#: And of what concerns one group: this user may not do that with it, or with one of its topics, or it is of a kind that
+#: has no offsets.
+_OF_ONE = ("GROUP_AUTHORIZATION_FAILED", "TOPIC_AUTHORIZATION_FAILED", "GROUP_ID_NOT_FOUND", "INVALID_GROUP_ID")
 
 
 class Checkpoints:
@@ -74,18 +77,40 @@ class Checkpoints:
         return found
 
 
-def commit_for_idle(groups: Iterable[str], checkpoints: Checkpoints, target: ClusterAdmin) -> dict[str, int]:
+class Refusals:
+    """What single groups are refused: that costs no other group. Each is logged once."""
+
+    def __init__(self) -> None:
+        self._told: set[str] = set()
+
+    def met(self, error: RefusedError) -> None:
+        """A request for one group was refused. Raises the error if it concerns others."""
+        if error.code not in _OF_ONE:
+            raise error
+        if str(error) not in self._told:
+            self._told.add(str(error))
+            log.warning("%s The group is left out.", error)
+
+
+def commit_for_idle(
+    groups: Iterable[str], checkpoints: Checkpoints, target: ClusterAdmin, refusals: Refusals
+) -> dict[str, int]:
     """Commit at the target for groups without members there, only forward. Returns the partitions of each.
 
-    Raises what `ClusterAdmin` raises, except for groups that became active meanwhile, and copies that are gone.
+    Raises what `ClusterAdmin` raises, except for groups that became active meanwhile or are refused, and copies that
+    are gone.
     """
-    asked = [group for group in groups if checkpoints.of(group)]
-    states = target.group_states(asked)
     ahead: dict[str, dict[TopicPartition, Checkpoint]] = {}
-    for group in asked:
-        # Brokers call a group of the consumer protocol (KIP-848) dead here: it may have offsets.
-        if states[group] in ("EMPTY", "DEAD"):
-            there = target.committed(group)
+    for group in groups:
+        if not checkpoints.of(group):
+            continue
+        try:
+            # Brokers call a group of the consumer protocol (KIP-848) dead here: it may have offsets.
+            there = target.committed(group) if target.group_states([group])[group] in ("EMPTY", "DEAD") else None
+        except RefusedError as error:
+            refusals.met(error)
+            continue
+        if there is not None:
             ahead[group] = {
                 partition: checkpoint
                 for partition, checkpoint in checkpoints.of(group).items()
@@ -100,13 +125,13 @@ def commit_for_idle(groups: Iterable[str], checkpoints: Checkpoints, target: Clu
             for partition, checkpoint in newest.items()
             if checkpoint.downstream <= ends.get(partition, -1)
         }
-        if offsets and _commit(group, offsets, target):
+        if offsets and _commit(group, offsets, target, refusals):
             done[group] = len(offsets)
     return done
 
 
-def _commit(group: str, offsets: Mapping[TopicPartition, Committed], target: ClusterAdmin) -> bool:
-    """Commit at the target, unless the group has got members, or a copy was deleted, just now."""
+def _commit(group: str, offsets: Mapping[TopicPartition, Committed], target: ClusterAdmin, refusals: Refusals) -> bool:
+    """Commit at the target, unless the group has got members, or a copy was deleted, just now, or it is refused."""
     try:
         target.commit(group, offsets)
     except RefusedError as error:
@@ -115,7 +140,7 @@ def _commit(group: str, offsets: Mapping[TopicPartition, Committed], target: Clu
         elif error.code in _GONE:
             log.info("%s", error)
         else:
-            raise
+            refusals.met(error)
         return False
     places = ", ".join(f"{partition}:{at.offset}" for partition, at in offsets.items())
     log.info("%s: group %s goes on at %s", target.name, group, places)

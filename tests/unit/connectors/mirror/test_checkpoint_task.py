@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,6 +11,7 @@ import pytest
 from connect import RetriableError, TopicPartition
 from connect.data import Plain
 from connect.kafka.admin.answers import Committed
+from connect.kafka.admin.cluster import RefusedError
 from connect.telemetry.metrics import Registry
 from connectors.mirror import checkpoint_task
 from connectors.mirror.checkpoint_task import MirrorCheckpointTask
@@ -31,10 +32,14 @@ CONFIG = {
 
 
 class Cluster:
-    """Either cluster. `silent` are questions that it does not answer, once each."""
+    """Either cluster. `silent` are questions that it does not answer, once each, `forbidden` such that it refuses."""
 
     name = "Cluster"
-    silent: set[str]
+
+    def __init__(self, silent: Collection[str] = (), forbidden: Collection[str] = ()) -> None:
+        self.silent = set(silent)
+        self.forbidden = forbidden
+        self.commits: list[str] = []
 
     def topics(self) -> dict[str, int]:
         return {"mm2-offset-syncs.B.internal": 1}
@@ -46,13 +51,17 @@ class Cluster:
         self._answer(f"committed {group}")
         return {ORDERS: (7, "")}
 
-    def group_states(self, groups: Iterable[str]) -> dict[str, str]:
-        self._answer("states")
+    def group_states(self, groups: Sequence[str]) -> dict[str, str]:
+        self._answer(f"states {','.join(groups)}")
         return dict.fromkeys(groups, "DEAD")
 
-    def commit(self, group: str, offsets: Mapping[TopicPartition, Committed]) -> None: ...
+    def commit(self, group: str, offsets: Mapping[TopicPartition, Committed]) -> None:
+        self._answer(f"commit {group}")
+        self.commits.append(group)
 
     def _answer(self, question: str) -> None:
+        if question in self.forbidden:
+            raise RefusedError(f"may not: {question}", "GROUP_AUTHORIZATION_FAILED")
         if question in self.silent:
             self.silent.remove(question)
             raise RetriableError(f"no answer: {question}")
@@ -100,18 +109,29 @@ def test_checkpoints_are_written_though_new_syncs_come_all_the_time(monkeypatch)
             sync = OffsetSync(ORDERS, 5 + self.polls, 5 + self.polls)
             return type("Batch", (), {"keys": Plain([sync.key]), "values": Plain([sync.value]), "offsets": [0]})
 
-    cluster = Cluster()
-    cluster.silent = set()
-    task = started(monkeypatch, cluster, clock, Busy)
+    task = started(monkeypatch, Cluster(), clock, Busy)
     written = [Checkpoint.read(record.key, record.value) for _ in range(6) for record in task.poll() or ()]
     assert {checkpoint.group for checkpoint in written} == {"shop", "bank"}
 
 
-@pytest.mark.parametrize("silent", ["committed bank", "states"])
+@pytest.mark.parametrize("forbidden", ["committed shop", "states shop", "commit shop"])
+def test_a_group_that_is_refused_costs_no_other(monkeypatch, caplog, forbidden):
+    clock = [1000.0]
+    cluster = Cluster(forbidden={forbidden})
+    task = started(monkeypatch, cluster, clock, Syncs)
+    written = set()
+    for _ in range(6):
+        clock[0] += 3.0
+        written |= {Checkpoint.read(record.key, record.value).group for record in task.poll() or ()}
+    assert "bank" in written
+    assert set(cluster.commits) == {"bank"}
+    assert caplog.text.count("The group is left out") == 1
+
+
+@pytest.mark.parametrize("silent", ["committed bank", "states shop"])
 def test_checkpoints_are_written_though_a_cluster_does_not_answer_what_follows(monkeypatch, silent):
     clock = [1000.0]
-    cluster = Cluster()
-    cluster.silent = {silent}
+    cluster = Cluster(silent={silent})
     task = started(monkeypatch, cluster, clock, Syncs)
     written = set()
     for _ in range(6):
