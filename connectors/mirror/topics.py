@@ -92,8 +92,10 @@ class TopicSync:
                 and name not in wanted
                 and not setting.is_fixed
                 and self._setting_wanted(name)
-                # As with MirrorMaker 2 the target decides on what stands in the files of the source's brokers.
-                and not (name in originals[topic] and originals[topic][name].is_of_file)
+                # As with MirrorMaker 2 the target decides on what the source does not know, and on what stands in the
+                # files of its brokers.
+                and name in originals[topic]
+                and not originals[topic][name].is_of_file
             }
             if not change:
                 continue

@@ -29,12 +29,17 @@ class Cluster:
 
     def __init__(self, **topics: int) -> None:
         self.there = {name.replace("_", "."): partitions for name, partitions in topics.items()}
+        self.settings: dict[str, dict[str, TopicSetting]] = {}
+        self.changes: dict[str, Mapping[str, str | None]] = {}
 
     def topics(self) -> dict[str, int]:
         return self.there
 
     def topic_settings(self, topics: Iterable[str]) -> dict[str, dict[str, TopicSetting]]:
-        return {topic: {} for topic in topics}
+        return {topic: self.settings.get(topic, {}) for topic in topics}
+
+    def change_topic_settings(self, topic: str, change: Mapping[str, str | None]) -> None:
+        self.changes[topic] = change
 
     def make_topic(self, topic: str, partitions: int, replication: int, settings: Mapping[str, str]) -> bool:
         raise RefusedError(f"{topic} is against the policy.", "POLICY_VIOLATION")
@@ -56,3 +61,15 @@ def test_a_topic_of_its_own_that_is_there_needs_no_right_to_make_it() -> None:
     make_internal_topic(cast("Any", Cluster(heartbeats=1)), "heartbeats", 3)
     with pytest.raises(RefusedError):
         make_internal_topic(cast("Any", Cluster()), "heartbeats", 3)
+
+
+def test_settings_that_the_source_does_not_know_are_the_targets_own() -> None:
+    """Of an older source."""
+    source, target = cast("Any", Cluster(orders=1)), cast("Any", Cluster(A_orders=1))
+    default, own = (TopicSetting("1", each, not each, is_of_file=False, is_fixed=False) for each in (True, False))
+    source.settings = {"orders": {"retention.ms": default}}
+    target.settings = {"A.orders": {"retention.ms": own, "remote.storage.enable": own}}
+    sync = TopicSync(MirrorSourceOptions.parse(CONFIG), source, target)
+    sync.partitions()
+    assert sync.sync_settings() == 1
+    assert target.changes == {"A.orders": {"retention.ms": None}}
