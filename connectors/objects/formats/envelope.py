@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from connect import Header, Schema, SinkBatch, Type, Values, schema
+from connect import DataError, Header, Schema, SinkBatch, Type, Values, schema
 from connect.data import java_text
 from connect.data.column import Plain
 
@@ -18,7 +18,13 @@ def enveloped(batch: SinkBatch, fields: Sequence[str]) -> Values:
     Args:
         batch: the records.
         fields: some of FIELDS.
+
+    Raises:
+        DataError: a key or value that is no text has no schema.
     """
+    for field, values in (("key", batch.keys), ("value", batch.values)):
+        if field in fields:
+            _check_schemas(values, field)
     columns: dict[str, Sequence[Any]] = {
         "key": batch.keys,
         "value": batch.values,
@@ -42,6 +48,17 @@ def enveloped(batch: SinkBatch, fields: Sequence[str]) -> Values:
             found = made[id(key), id(value)] = Schema.struct({field: kinds[field] for field in fields})
         schemas.append(found)
     return Values(rows, schemas[0] if len(made) == 1 else Plain(schemas))
+
+
+def _check_schemas(values: Values, field: str) -> None:
+    if values.schemas.constant and values.schemas[0] is not None:
+        return
+    for given, item in zip(values.schemas, values, strict=True):
+        if given is None and item is not None and not isinstance(item, str):
+            raise DataError(
+                f"Parquet and Avro need a schema, and the record's {field} has none. Use a converter with schemas "
+                "(JsonConverter with schemas.enable or schema.content, AvroConverter), or format.output.type=jsonl."
+            )
 
 
 def alone(values: Values, field: str) -> Values:

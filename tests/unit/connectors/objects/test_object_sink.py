@@ -424,6 +424,16 @@ def test_aivens_field_without_an_envelope_has_columns_in_parquet_and_avro(
     assert (pq.read_table(file).to_pylist() if form == "parquet" else list(fastavro.reader(file))) == rows
 
 
+@pytest.mark.parametrize("form", ["parquet", "avro"])
+def test_aivens_fields_without_a_schema_are_told_what_they_need(form: str) -> None:
+    config = {"format.output.type": form, "format.output.fields": "key,value"}
+    with ObjectRun({**config, "errors.tolerance": "all", "errors.log.enable": "true"}) as run:
+        run.put({"a": 1}, "text", key="k")
+        run.await_committed(2)
+        ((record, error),) = run.errant
+    assert (record.offset, "record's value has none. Use a converter with schemas" in str(error)) == (0, True)
+
+
 def test_maps_with_other_entries_are_in_another_file() -> None:
     config = {"format.output.type": "parquet", "format.output.envelope": "false"}
     with ObjectRun(config) as run:
