@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import ssl
 import threading
 import time
 from collections.abc import Mapping
 from urllib.parse import urlencode
 
-from kafka.errors import SaslAuthenticationFailedError
+from kafka.errors import KafkaConnectionError, KafkaError, SaslAuthenticationFailedError
 from kafka.net.sasl.oauth import AbstractTokenProvider
 
 from connect.http import NoAnswerError, basic, exchange, machine_proxy
@@ -23,6 +24,8 @@ _RENEW = 0.8  # of a token's life, as Java's sasl.login.refresh.window.factor
 
 class TokenFromUrl(AbstractTokenProvider):
     """Requests a token when there is none or the last one expires soon.
+
+    A server that refuses is a failed login. One that is away passes for a broker that is: the client tries again.
 
     Raises:
         ClientSettingError: a setting is missing.
@@ -69,11 +72,16 @@ class TokenFromUrl(AbstractTokenProvider):
                 proxy=machine_proxy(self._url),
                 most_bytes=_MOST_BYTES,
             )
-            if status >= 300:
-                raise SaslAuthenticationFailedError(f"no token from {self._url}: HTTP {status}")
+        except NoAnswerError as error:
+            away = not isinstance(error.reason, ssl.SSLCertVerificationError)
+            raise self._no_token(type(error.reason).__name__, away=away) from error
+        if status >= 300:
+            raise self._no_token(f"HTTP {status}", away=status >= 500 or status == 429)
+        try:
             answer = json.loads(content)
             return str(answer["access_token"]), float(answer.get("expires_in", 60))
-        except NoAnswerError as error:
-            raise SaslAuthenticationFailedError(f"no token from {self._url}: {type(error.reason).__name__}") from error
         except (ValueError, KeyError) as error:
-            raise SaslAuthenticationFailedError(f"no token from {self._url}: {type(error).__name__}") from error
+            raise self._no_token(type(error).__name__, away=False) from error
+
+    def _no_token(self, why: str, *, away: bool) -> KafkaError:
+        return (KafkaConnectionError if away else SaslAuthenticationFailedError)(f"no token from {self._url}: {why}")

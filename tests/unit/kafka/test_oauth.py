@@ -6,10 +6,11 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from urllib.parse import parse_qs
 
 import pytest
-from kafka.errors import SaslAuthenticationFailedError
+from kafka.errors import KafkaConnectionError, SaslAuthenticationFailedError
 
 from connect.kafka.clients.java_rules import ClientSettingError
 from connect.kafka.clients.oauth import TokenFromUrl
+from connect.ports import free_port
 
 
 class Issuer(HTTPServer):
@@ -86,6 +87,20 @@ def test_a_refusal_is_a_failed_login_that_names_the_url_and_shows_no_secret(issu
     with pytest.raises(SaslAuthenticationFailedError, match="no token from http://127.0.0.1:.*HTTP 401") as raised:
         TokenFromUrl(issuer.settings).token()
     assert "hidden" not in str(raised.value)
+
+
+@pytest.mark.parametrize("status", [500, 503, 429])
+def test_a_server_that_is_busy_or_away_is_asked_again_and_is_no_failed_login(issuer: Issuer, status: int) -> None:
+    issuer.status = status
+    provider = TokenFromUrl(issuer.settings)
+    with pytest.raises(KafkaConnectionError, match=f"no token from http://127.0.0.1:.*HTTP {status}") as raised:
+        provider.token()
+    assert raised.value.retriable
+    issuer.status = 200
+    assert provider.token() == "token-2"
+    gone = {**issuer.settings, "sasl.oauthbearer.token.endpoint.url": f"http://127.0.0.1:{free_port()}/token"}
+    with pytest.raises(KafkaConnectionError, match="ConnectionRefusedError"):
+        TokenFromUrl(gone).token()
 
 
 @pytest.mark.parametrize("missing", ["token.endpoint.url", "client.credentials.client.id"])
