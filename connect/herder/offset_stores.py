@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from connect.kafka.admin.topics import TopicShape
@@ -41,6 +42,15 @@ class OffsetsTopic(NamedTuple):
     own: bool
 
 
+@dataclass(slots=True)
+class _Own:
+    """The store in a place: the connectors that have asked for it, and the store once it is read."""
+
+    users: set[str] = field(default_factory=set)
+    opening: threading.Lock = field(default_factory=threading.Lock)
+    store: LayeredOffsetStore | None = None
+
+
 class OffsetStores:
     """The offset stores of one worker. Safe to use from many threads.
 
@@ -54,9 +64,8 @@ class OffsetStores:
         self._raw = raw
         self._config = config
         self._shared = shared
-        self._own: dict[_Place, LayeredOffsetStore] = {}
-        self._users: dict[_Place, set[str]] = {}  # the connectors that have asked for each
-        self._lock = threading.Lock()
+        self._own: dict[_Place, _Own] = {}
+        self._lock = threading.Lock()  # for moments
 
     def topic(self, connector: Mapping[str, str]) -> OffsetsTopic | None:
         """Where the tasks of a connector write. None where the worker writes for them, into a file.
@@ -87,14 +96,15 @@ class OffsetStores:
         marks = tuple(sorted((f"{kind} {key}", value) for kind in kinds for key, value in clients[kind].items()))
         place = (where.topic, marks)
         with self._lock:
-            self._users.setdefault(place, set()).add(connector["name"])
-            store = self._own.get(place)
-            if store is None:
+            own = self._own.setdefault(place, _Own())
+            own.users.add(connector["name"])
+        with own.opening:  # its brokers may not answer, and nobody else is to wait for them
+            if own.store is None:
                 shape = topic_shape(self._raw, self._config, "offset.storage.")
                 made = TopicOffsetStore(where.topic, clients.__getitem__, shape)
                 made.start(_START_S)
-                store = self._own[place] = LayeredOffsetStore(made, self._shared)
-            return store
+                own.store = LayeredOffsetStore(made, self._shared)
+            return own.store
 
     @property
     def shared(self) -> OffsetStore:
@@ -111,19 +121,21 @@ class OffsetStores:
     def forget(self, connector: str) -> None:
         """A connector was deleted: close the stores that no other one has asked for."""
         with self._lock:
-            for users in self._users.values():
-                users.discard(connector)
-            for place in [place for place, users in self._users.items() if not users]:
-                del self._users[place]
-                if (store := self._own.pop(place, None)) is not None:
-                    store.close()
+            for own in self._own.values():
+                own.users.discard(connector)
+            unused = [self._own.pop(place) for place, own in list(self._own.items()) if not own.users]
+        for own in unused:
+            with own.opening:
+                if own.store is not None:
+                    own.store.close()
 
     def close(self) -> None:
-        """Close the connectors' own stores."""
+        """Close the connectors' own stores. One that is being opened ends with the process (P11)."""
         with self._lock:
-            for store in self._own.values():
-                store.close()
+            stores = [own.store for own in self._own.values() if own.store is not None]
             self._own.clear()
+        for store in stores:
+            store.close()
 
     def _java(self, kind: Kind, connector: Mapping[str, str]) -> dict[str, str]:
         java = task_java_settings(kind, self._raw, of_questions(connector))

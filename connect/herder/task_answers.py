@@ -19,7 +19,8 @@ log = logging.getLogger("connect.herder")
 MayBegin = Callable[[messages.TaskSpec], None]
 Question = messages.AskOffsets | messages.AskOffsetKeys | messages.AskToBegin | messages.StoreOffsets
 
-_AT_ONCE: Final = 4
+#: Some may wait for brokers of their connectors alone.
+_AT_ONCE: Final = 16
 _LAST_STORES_S: Final = 3.0
 
 
