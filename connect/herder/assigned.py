@@ -281,10 +281,13 @@ class AssignedWork:
             else:
                 self._states.keep(name, number)
 
-    def run_task(self, name: str, number: int) -> None:
-        """Run one task of this worker with its current configuration; if it runs, it is stopped first."""
+    def run_task(self, name: str, number: int) -> Exception | None:
+        """Run one task of this worker with its current configuration; if it runs, it is stopped first.
+
+        Returns the error that made it FAILED before it began, if one did.
+        """
         if number not in self._task_ids(name) or not self._pool.owns(name, number):
-            return
+            return None
         try:
             self._worker.tasks.stop([(name, number)], self._worker.graceful)
             self._fencing.before_start(name)
@@ -298,6 +301,8 @@ class AssignedWork:
                 kind_of(error),
                 lambda note: self._states.put_task(name, number, State.FAILED, trace, note),
             )
+            return error
+        return None
 
     def remove(self, name: str) -> None:
         """A connector was deleted: stop what runs of it here, and forget it."""

@@ -42,18 +42,18 @@ class ConnectorWork:
         """Run an operation on a connector after those before it; the returned future gets its error."""
         return self._queues.submit(name, work)
 
-    def submit(self, name: str, what: str, work: Callable[[], None]) -> Future[Exception | None]:
+    def submit(self, name: str, what: str, work: Callable[[], Exception | None]) -> Future[Exception | None]:
         """Run an operation on a connector after those before it, unless the worker is stopping by then.
 
-        The result is the error that made the connector FAILED, if one did.
+        The result is the error that made the connector FAILED, if one did; else what the operation returns.
         """
         return self._queues.submit(name, lambda: None if self._ending else self.or_fail(name, what, work))
 
-    def or_fail(self, name: str, what: str, work: Callable[[], None]) -> Exception | None:
-        """Run it now, and return its error. While the worker is stopping, errors are not reported."""
+    def or_fail(self, name: str, what: str, work: Callable[[], Exception | None]) -> Exception | None:
+        """Run it now, with this result. While the worker is stopping, errors are not reported."""
         try:
             with self._operations.enter(what, name):
-                work()
+                return work()
         except Exception as error:
             if self._ending:
                 return None
@@ -63,7 +63,6 @@ class ConnectorWork:
             else:
                 self._failed(name, traceback.format_exc(), kind_of(error))
             return error
-        return None
 
     def idle(self, name: str) -> Future[None]:
         """See `KeyedQueues.idle`."""

@@ -146,7 +146,7 @@ class Herder(Protocol):
         """
 
     def restart_task(self, name: str, number: int) -> Future[None]:
-        """Restart one task. NotFoundError."""
+        """Restart one task. NotFoundError; HerderError, in the future, where it FAILED before its process began."""
 
     # Offsets (KIP-875).
 

@@ -269,8 +269,7 @@ class WorkerHerder:
         done = self._assigned.queue.submit(name, what, lambda: self._assigned.run_connector(name))
 
         def answer() -> ConnectorState:
-            if (error := done.result()) is not None:
-                raise HerderError(f"Failed to start connector: {name}. {error}") from error
+            _check(done, f"Failed to start connector: {name}")
             return self.status(name)
 
         return then(done, answer)
@@ -281,7 +280,7 @@ class WorkerHerder:
         self._assigned.restarts.cancel(name, number)
         what = f"restarting task {name}-{number}"
         done = self._assigned.queue.submit(name, what, lambda: self._assigned.run_task(name, number))
-        return then(done, lambda: None)
+        return then(done, lambda: _check(done, f"Failed to start task: {name}-{number}"))
 
     def alter_offsets(self, name: str, entries: Sequence[OffsetEntry]) -> Future[str]:
         return self._change_offsets(name, lambda config: offsets.altering(self.worker, name, config, entries))
@@ -323,6 +322,12 @@ class WorkerHerder:
     def _followed(self, name: str, written: Future[T], answer: Callable[[T], R]) -> Future[R]:
         """Done when a change is written; without other workers, when it was also followed."""
         return then(written, lambda: answer(written.result()), until=lambda: self._assigned.settled(name))
+
+
+def _check(restarted: Future[Exception | None], words: str) -> None:
+    """Raise HerderError with the error of a restart, if it had one."""
+    if (error := restarted.result()) is not None:
+        raise HerderError(f"{words}. {error}") from error
 
 
 def _if_still(before: T, now: Callable[[], T], change: Callable[[], R]) -> R | None:

@@ -1,4 +1,4 @@
-"""What who restarts a connector that cannot start is told, beside what Apache Kafka Connect's worker says."""
+"""What who restarts a connector or a task that cannot start is told, beside what Apache Kafka Connect's worker says."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -18,13 +18,20 @@ from .talk import Answer, Party
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 RESTART = Ask("restart", "POST", "/connectors/a/restart")
+RESTART_TASK = Ask("restart a task", "POST", "/connectors/a/tasks/0/restart")
 RESTART_ALL = Ask("restart all", "POST", "/connectors/a/restart?includeTasks=true")
+FILES = {
+    "config.providers": "file",
+    "config.providers.file.class": "org.apache.kafka.common.config.provider.FileConfigProvider",
+}
 
 
 def conversation(worker: Party, connector: str) -> list[Answer]:
-    """The answers to restarts of a connector that runs, fails, is paused while it would fail, and runs again."""
-    config = {"connector.class": connector, "folder": "{folder}", "tasks.max": "1"}
-    fault = worker.folder / "fail-connector"
+    """The answers to restarts of a connector that runs, cannot start, and runs again; then for want of a variable."""
+    variable = "${file:{folder}/words.properties:word}"
+    config = {"connector.class": connector, "folder": "{folder}", "tasks.max": "1", "word": variable}
+    fault, words = worker.folder / "fail-connector", worker.folder / "words.properties"
+    words.write_text("word=x\n")
     assert worker.ask(Ask("create", "PUT", "/connectors/a/config", config)).status == 201
     worker.talk(state("a", "RUNNING", tasks=1))
     answers = [worker.ask(RESTART)]
@@ -38,6 +45,11 @@ def conversation(worker: Party, connector: str) -> list[Answer]:
     fault.unlink()
     answers.append(worker.ask(RESTART))
     worker.talk(state("a", "RUNNING", tasks=1))
+    answers.append(worker.ask(RESTART_TASK))
+    worker.talk(state("a", "RUNNING", tasks=1))
+    words.unlink()
+    answers.append(worker.ask(RESTART_TASK))
+    answers.append(worker.ask(RESTART))
     return answers
 
 
@@ -61,12 +73,14 @@ def test_a_restart_that_fails_is_told_as_in_java(
         ("java", java, "Obedient", {"plugin.discovery": "service_load"}),
         ("ours", our_command(mode), "steady.SteadySource", {"plugin.path": str(PLUGINS)}),
     ):
-        with party(side, mode, command, tmp_path / side, broker.bootstrap_servers, extra) as worker:
+        with party(side, mode, command, tmp_path / side, broker.bootstrap_servers, {**extra, **FILES}) as worker:
             found[side] = conversation(worker, connector)
     assert [answer.status for answer in found["ours"]] == [answer.status for answer in found["java"]]
-    assert [answer.status for answer in found["java"]] == [204, 500, 500, 202, 204]
-    for ours, theirs in zip(found["ours"], found["java"], strict=True):
-        if theirs.status == 500:
-            assert ours.body["error_code"] == theirs.body["error_code"]
-            # Ours says why; so does theirs, in the connector's status alone.
-            assert ours.body["message"] == f"{theirs.body['message']}. told to fail by fail-connector"
+    assert [answer.status for answer in found["java"]] == [204, 500, 500, 202, 204, 204, 500, 500]
+    for ours, theirs in zip(found["ours"][1:3], found["java"][1:3], strict=True):
+        assert ours.body["error_code"] == theirs.body["error_code"]
+        # Ours says why; so does theirs, in the connector's status alone.
+        assert ours.body["message"] == f"{theirs.body['message']}. told to fail by fail-connector"
+    for answer, what in zip(found["ours"][-2:], ("task: a-0", "connector: a"), strict=True):
+        assert answer.body["message"].startswith(f"Failed to start {what}. ")
+        assert "words.properties" in answer.body["message"]
