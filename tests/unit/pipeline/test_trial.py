@@ -136,6 +136,9 @@ def test_the_error_of_a_transformation_that_says_where_it_stopped_is_its_own():
     class Resuming(Transformation):
         resumes = True
 
+        def apply(self, record):
+            raise NotImplementedError
+
         def apply_batch(self, batch):
             raise StoppedAt(0, batch.slice(0, 0), DataError("no such customer"))
 
