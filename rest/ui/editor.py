@@ -104,7 +104,9 @@ class Editor:
     async def opened(self, written: Written) -> Response:
         """The page for somebody who has typed nothing yet."""
         check = await self.check(written)
-        return refused(check.refusal) if check.refusal is not None else await self.page(written, check=check)
+        if check.refusal is not None and (self.name is None or check.refusal.status == 403):
+            return refused(check.refusal)
+        return await self.page(written, check=check)  # one whose plug-in is gone can be given another
 
     async def page(
         self, written: Written, *, pressed: bool = False, check: Check | None = None, key: str = "", said: str = ""

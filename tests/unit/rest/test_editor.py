@@ -308,3 +308,13 @@ def test_without_an_answer_of_the_cluster_what_was_typed_stays(client, herder, m
     assert "out of order" in answer.text
     assert json.loads(html.unescape(sent_by(answer.text)["text"][0])) == {"connector.class": "Known", "mode": "typed"}
     assert pressed(client, "/ui/check", **sent).json() == {"message": "out of order"}
+
+
+def test_a_connector_whose_plugin_is_gone_is_still_edited(client, herder, monkeypatch) -> None:
+    gone: Future[Validation] = Future()
+    gone.set_exception(HerderError("Failed to find any class that implements Connector and which name matches Known"))
+    monkeypatch.setattr(herder, "validate", lambda _: gone)
+    answer = client.get(EDIT)
+    assert "Failed to find any class" in answer.text
+    assert json.loads(sent_by(answer.text)["text"][0])["note"] == "x"
+    assert "<textarea" not in client.get("/ui/new?class=Known").text
