@@ -5,6 +5,7 @@ processes that were left behind.
 import os
 import signal
 import sys
+import threading
 import uuid
 from collections.abc import Callable, Generator, Iterator
 from multiprocessing import forkserver, resource_tracker
@@ -393,7 +394,14 @@ def _end_fork_server() -> None:
             os.waitpid(server, 0)
         except (ProcessLookupError, ChildProcessError):
             pass  # a test killed it
-    resource_tracker._resource_tracker._stop()  # type: ignore[attr-defined]
+    tracker = resource_tracker._resource_tracker
+    number = tracker._pid  # type: ignore[attr-defined]
+    stopping = threading.Thread(target=tracker._stop, daemon=True)  # type: ignore[attr-defined]
+    stopping.start()
+    stopping.join(LEFT_ALONE_S)
+    if stopping.is_alive():  # what a test left behind has its pipe
+        os.kill(number, signal.SIGKILL)
+        stopping.join()
 
 
 def _missing(reporter: pytest.TerminalReporter) -> dict[str, str]:

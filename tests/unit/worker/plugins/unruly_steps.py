@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 import threading
+from pathlib import Path
 from typing import Any
 
 from connect import ConfigError, ConnectError, Transformation, settings
@@ -47,8 +48,9 @@ class Unruly(Transformation):
 
     def do_leave_a_child(self, record: Any) -> Any:
         """A process that holds everything open that this one has."""
-        program = "import os, pathlib, time; pathlib.Path('pid').write_text(str(os.getpid())); time.sleep(1000)"
-        subprocess.Popen([sys.executable, "-c", program], cwd=self.config["folder"], close_fds=False)
+        program = [sys.executable, "-c", "import time; time.sleep(1000)"]
+        process = subprocess.Popen(program, close_fds=False)
+        Path(self.config["folder"], "pid").write_text(str(process.pid))
         os._exit(7)
 
     def do_garble(self, record: Any) -> Any:
