@@ -657,8 +657,9 @@ def test_without_a_file_the_machine_is_looked_at(capsys: pytest.CaptureFixture[s
 
 
 def test_with_a_file_all_is_looked_at_and_the_exit_code_says_what_is_wrong(
-    ward: Ward, capsys: pytest.CaptureFixture[str]
+    ward: Ward, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("COLUMNS", "140")  # no sentence is wrapped, whatever the terminal
     ward.set(sasl_jaas_config=f'x.PlainLoginModule required username="alice" password="{SECRET}";')
     assert main(["doctor", ward.write(), "--timeout", "1"]) == 3
     shown_text = capsys.readouterr().out
