@@ -163,6 +163,7 @@ class Writer:
         if not self.waiting.records:
             self._look_again = self._look_again or not self.table.exists
             return 0
+        self._look_again = True  # a catalog may give credentials with a table, and they expire
         try:
             written = until_committed(self.table.name, lambda: self._write(positions), self._conflicted)
         except OthersFirst:

@@ -10,6 +10,7 @@ import requests
 import sqlalchemy.exc
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.exceptions import ForbiddenError, OAuthError, ServerError, UnauthorizedError
+from pyiceberg.io.pyarrow import PyArrowFileIO
 
 from connect import ConfigError, ConnectError, RetriableError
 from connect.plugins.engines import chosen_engine
@@ -233,3 +234,38 @@ def test_without_the_package_it_says_what_to_install(run: Run, monkeypatch: pyte
     monkeypatch.setattr(found, "find_spec", lambda name, *more: None if name == "pyiceberg" else real(name, *more))
     with pytest.raises(ConnectError, match=r"Install connect-runtime\[iceberg\]"):
         run()
+
+
+class Expiring(PyArrowFileIO):
+    """Files that may be written within the hour in which this was made."""
+
+    def __init__(self, properties: dict[str, str], clock: list[int]) -> None:
+        super().__init__(properties)
+        self._clock = clock
+        self._hour = clock[0]
+
+    def new_output(self, location: str) -> Any:
+        if self._clock[0] > self._hour:
+            raise PermissionError("ExpiredToken")
+        return super().new_output(location)
+
+
+def test_credentials_that_come_with_a_table_are_renewed(
+    run: Run, rows: Callable[..., list[dict[str, Any]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """REST catalogs give some for an hour."""
+    clock = [0]
+    load = SqlCatalog.load_table
+
+    def loaded(catalog: SqlCatalog, identifier: Any) -> Any:
+        table = load(catalog, identifier)
+        table.io = Expiring(dict(table.io.properties), clock)
+        return table
+
+    monkeypatch.setattr(SqlCatalog, "load_table", loaded)
+    orders = run()
+    for n in range(3):
+        orders.put({"id": n})
+        orders.commit()
+        clock[0] += 1
+    assert rows() == [{"id": n} for n in range(3)]
