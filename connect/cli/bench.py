@@ -27,7 +27,7 @@ from connect.cli._rest_client import RestClient
 from connect.cli._statuses import measured_of, reason
 from connect.cli._top_lines import size
 from connect.cli._worker import embedded_broker
-from connect.cli._worker_files import OFFSET_FILE, WorkerFile, read_worker
+from connect.cli._worker_files import OFFSET_FILE, WorkerFile, read_any_worker
 from connect.connector_states import parts
 from connect.errors import ConfigError, ConnectError
 from connect.http import exchange
@@ -86,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
     if not (math.isfinite(args.seconds) and args.seconds >= _LEAST_S):
         raise ConfigError("--seconds", "is at least 1.")
     problems = Problems([args.worker])
-    settings = read_worker(args.worker, problems)
+    settings = read_any_worker(args.worker, problems)
     if settings is None or problems.errors():
         problems.report(sys.stderr)
         return INVALID

@@ -139,6 +139,20 @@ def test_a_source_with_a_key_of_sinks_writes_into_a_topic_of_its_own(bench: Benc
     assert [topic for topic in topics if name in topic] == []
 
 
+def test_the_file_of_a_worker_of_a_pool_is_taken_as_well(bench: Bench, broker: Broker, name: str) -> None:
+    file = bench.folder / "worker.properties"
+    keys = "".join(f"{kind}.storage.topic={name}-{kind}\n" for kind in ("config", "offset", "status"))
+    file.write_text(
+        file.read_text().replace("offset.storage.file.filename=never-made\n", f"group.id={name}-pool\n{keys}")
+    )
+    config = {"connector.class": "Datagen", "kafka.topic": name, "quickstart": "users", "max.interval": "0"}
+    done = bench(name, config, "--seconds", "1.5", "--json")
+    assert done.returncode == 0, done.stderr
+    topics = AdminClient({"bootstrap.servers": broker.bootstrap_servers}).list_topics(timeout=20).topics
+    assert [topic for topic in topics if name in topic] == []
+    assert f"{name}-pool" not in group_ids(broker.bootstrap_servers)
+
+
 def test_a_sink_uses_neither_the_group_nor_the_dead_letters_of_its_usual_run(
     bench: Bench, broker: Broker, name: str
 ) -> None:
