@@ -18,7 +18,7 @@ from pathlib import Path
 
 from connect.cli._bench_figures import Look, Outcome, look, outcome
 from connect.cli._connectors import agree, print_json
-from connect.cli._exit import INVALID, OK
+from connect.cli._exit import FAILED, INVALID, OK
 from connect.cli._own_worker import Worker, worker
 from connect.cli._pipeline_files import single
 from connect.cli._pipelines import kind_of
@@ -94,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
     config = {**file.config, **_changes(args.changes)}
     kind, _ = kind_of(Plugins.discover(settings.config["plugin.path"] or []), config)
     if kind == "sink" and not agree(f"{file.name} will write to its target. Run it?", args):
-        return INVALID
+        return FAILED
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # what was made for the run is removed
     with _own(settings, kind, file.name, config) as (name, files), tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "worker.log"
