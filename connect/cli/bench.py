@@ -95,16 +95,29 @@ def run(args: argparse.Namespace) -> int:
     kind, _ = kind_of(Plugins.discover(settings.config["plugin.path"] or []), config)
     if kind == "sink" and not agree(f"{file.name} will write to its target. Run it?", args):
         return FAILED
-    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # what was made for the run is removed
+    told = _told_to_end()
     with _own(settings, kind, file.name, config) as (name, files), tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "worker.log"
         with worker(Path.cwd(), dict(os.environ), log, files) as running:
-            found = _measured(running, name, kind, args)
+            found = _measured(running, name, kind, args, told)
     if args.json:
         print_json({**found.for_programs(), "connector": file.name})
     else:
         _tell(file.name, found)
     return OK
+
+
+def _told_to_end() -> list[int]:
+    """The signals to end, as they come. Each raises SystemExit too, so that what was made for the run is removed."""
+    told: list[int] = []
+
+    def end(number: int, _: object) -> None:
+        told.append(number)
+        sys.exit(128 + number)
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, end)
+    return told
 
 
 def _changes(written: list[str]) -> dict[str, str]:
@@ -163,7 +176,7 @@ def _write(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-def _measured(running: Worker, name: str, kind: str, args: argparse.Namespace) -> Outcome:
+def _measured(running: Worker, name: str, kind: str, args: argparse.Namespace, told: list[int]) -> Outcome:
     """Wait for the first records, then for the end. Raises `BenchError` where the connector fails."""
     client = RestClient(running.url, timeout=30)
     first: Look | None = None
@@ -171,6 +184,8 @@ def _measured(running: Worker, name: str, kind: str, args: argparse.Namespace) -
     began = time.monotonic()
     while True:
         time.sleep(_LOOK_EVERY_S)
+        if told:
+            sys.exit(128 + told[0])  # Python ignores what is raised while it forks
         now = time.monotonic()
         if running.process.poll() is not None:
             raise BenchError(f"The worker ended. {_last_words(running.log)}")

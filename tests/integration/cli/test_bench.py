@@ -179,15 +179,16 @@ def test_a_sink_uses_neither_the_group_nor_the_dead_letters_of_its_usual_run(
     assert f"{name}-dead" not in admin.list_topics(timeout=20).topics
 
 
-def test_nothing_is_left_behind_when_it_is_told_to_end(bench: Bench, name: str) -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_nothing_is_left_behind_when_it_is_told_to_end(bench: Bench, name: str, number: signal.Signals) -> None:
     config = {"connector.class": "Datagen", "kafka.topic": name, "quickstart": "users", "max.interval": "0"}
     environment = {**os.environ, "TMPDIR": str(bench.folder / "tmp")}
     (bench.folder / "tmp").mkdir()
     running = subprocess.Popen(bench.command(name, config), cwd=bench.folder, env=environment)
     until(lambda: bool(bench.left_behind(name)), 60)
     until(lambda: any((bench.folder / "tmp").glob("*/worker.log")), 60)
-    running.terminate()
-    assert running.wait(60) == 128 + signal.SIGTERM
+    running.send_signal(number)
+    assert running.wait(60) == 128 + number
     assert bench.left_behind(name) == []
     assert list((bench.folder / "tmp").glob("connect-bench-*")) == []
 
