@@ -31,8 +31,10 @@ log = logging.getLogger("connect.rest")
 Tls = Callable[[], ssl.SSLContext]
 
 #: How long a client may take to send a whole request, body and all, from the beginning of its connection or of a later
-#: request on; how long it may leave an answer untaken; and how long a connection stays open after one.
+#: request on, and how long it may leave an answer untaken.
 REQUEST_S: Final = 30.0
+#: How long a connection stays open after an answer, as in Kafka Connect: proxies keep theirs for 60 s.
+IDLE_S: Final = 90.0
 #: How long a TLS handshake may take.
 HANDSHAKE_S: Final = 10.0
 #: So many connections at a time, and no more than half of the descriptors that a worker has left.
@@ -65,12 +67,13 @@ class Connections:
 
     Args:
         most: their maximum number.
-        request: seconds; see `REQUEST_S`.
+        request, idle: seconds; see `REQUEST_S`, `IDLE_S`.
     """
 
-    def __init__(self, most: int, request: float = REQUEST_S) -> None:
+    def __init__(self, most: int, request: float = REQUEST_S, idle: float = IDLE_S) -> None:
         self._most = most
         self._request = request
+        self._idle = idle
         self._open: dict[asyncio.Protocol, None] = {}  # the oldest first
         self._waiting: dict[_Closable, asyncio.TimerHandle] = {}  # the longest first
         self._changed = asyncio.Event()
@@ -157,11 +160,11 @@ class Connections:
 
     # What a connection says of itself.
 
-    def waits(self, transport: _Closable) -> None:
-        """It waits for its client; or still does."""
+    def waits(self, transport: _Closable, *, idle: bool = False) -> None:
+        """It waits for its client, when `idle` for the next request; or still does."""
         if transport not in self._waiting:
             later = asyncio.get_running_loop().call_later
-            self._waiting[transport] = later(self._request, transport.abort)
+            self._waiting[transport] = later(self._idle if idle else self._request, transport.abort)
             self._changed.set()
 
     def works(self, transport: _Closable) -> None:
@@ -273,11 +276,12 @@ def watched(connections: Connections) -> type[asyncio.Protocol]:
 
         def resume_writing(self) -> None:
             super().resume_writing()
+            connections.works(self.transport)
             self._tell()
 
         def _tell(self) -> None:
             if self.cycle is None or self.cycle.response_complete or self.cycle.more_body:
-                connections.waits(self.transport)
+                connections.waits(self.transport, idle=self._idle)
             else:
                 connections.works(self.transport)
 

@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from connect.herder.listeners import Bound
 from rest.app import Part
-from rest.connections import REQUEST_S, Connections, Tls, most_connections, watched
+from rest.connections import IDLE_S, REQUEST_S, Connections, Tls, most_connections, watched
 from rest.edge import OnLoopback
 from rest.errors import error_answer
 from rest.security.certificates import renewed_listener_context, with_certificates
@@ -56,7 +56,8 @@ class RestServer:
         sites: see `Site`.
         raw: the worker's properties, for TLS.
         make_app: creates the application with these parts; called on the server's thread.
-        request: seconds that a client has to send a request, and until an idle connection is closed.
+        request: seconds that a client has to send a request.
+        idle: seconds after which a connection without one is closed.
     """
 
     def __init__(
@@ -65,11 +66,13 @@ class RestServer:
         raw: Mapping[str, str],
         make_app: Callable[[frozenset[Part]], ASGIApp],
         request: float = REQUEST_S,
+        idle: float = IDLE_S,
     ) -> None:
         self._sites = sites
         self._raw = raw
         self._make_app = make_app
         self._request_s = request
+        self._idle_s = idle
         self._servers: list[_Server] = []
         self._thread = threading.Thread(target=self._run, name="rest", daemon=True)
         self._started = threading.Event()
@@ -106,7 +109,7 @@ class RestServer:
 
     def _run(self) -> None:
         try:
-            connections = Connections(most_connections(), self._request_s)
+            connections = Connections(most_connections(), self._request_s, self._idle_s)
             self._servers = [server for site in self._sites for server in self._make(site, connections)]
             if not self._stopping:
                 asyncio.run(self._serve())
@@ -148,7 +151,7 @@ class RestServer:
             # Headers of proxies are `rest.edge`' business.
             proxy_headers=False,
             # Uvicorn's 5 s are over while many a client still takes the connection for open.
-            timeout_keep_alive=math.ceil(self._request_s),
+            timeout_keep_alive=math.ceil(self._idle_s),
             timeout_graceful_shutdown=int(GRACEFUL_S),
         )
         config.load()

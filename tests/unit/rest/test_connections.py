@@ -15,7 +15,7 @@ import pytest
 
 from connect.errors import ConfigError
 from connect.herder.listeners import bind, parse_listeners
-from rest.connections import Connections
+from rest.connections import IDLE_S, Connections
 from rest.security.certificates import listener_context
 from rest.server import RestServer, Site
 from tests.support.rest import ask
@@ -32,8 +32,9 @@ def answer() -> threading.Event:
 
 
 @pytest.fixture
-def answering(answer: threading.Event) -> Iterator[Callable[[float], int]]:
-    """Where an application answers, of any part of the interface, that reads the whole body, with seconds for that."""
+def answering(answer: threading.Event) -> Iterator[Callable[..., int]]:
+    """Starts an application, of any part of the interface, that reads the whole body: with seconds for a request, and
+    for a connection without one. Returns its port."""
 
     async def app(scope, receive, send) -> None:
         while (await receive()).get("more_body"):
@@ -44,9 +45,9 @@ def answering(answer: threading.Event) -> Iterator[Callable[[float], int]]:
 
     with ExitStack() as stack:
 
-        def start(request: float) -> int:
+        def start(request: float, idle: float = IDLE_S) -> int:
             bound = bind(parse_listeners(["http://127.0.0.1:0"]))
-            server = RestServer([Site(frozenset(), bound, "")], {}, lambda _: app, request=request)
+            server = RestServer([Site(frozenset(), bound, "")], {}, lambda _: app, request=request, idle=idle)
             server.start()
             stack.callback(server.stop, 10)
             assert server.wait(30)
@@ -57,7 +58,7 @@ def answering(answer: threading.Event) -> Iterator[Callable[[float], int]]:
 
 
 @pytest.fixture
-def port(answering: Callable[[float], int]) -> int:
+def port(answering: Callable[..., int]) -> int:
     """The same with `REQUEST_S`."""
     return answering(REQUEST_S)
 
@@ -137,20 +138,26 @@ def read_answer(client: socket.socket) -> None:
         read += client.recv(1000)
 
 
-def test_a_connection_that_was_idle_has_the_whole_time_for_its_next_request(answering) -> None:
-    """Clients keep connections: none is closed in the middle of a request for the time before it."""
-    port, half, rest = answering(2.0), b"GET / HTTP/1.1\r\nHost: x\r\n", b"\r\n"
+def test_an_idle_connection_stays_open_and_the_time_of_a_request_begins_with_it(answering) -> None:
+    """Clients and proxies keep connections for longer than a request may take."""
+    port, half = answering(1.0, 60.0), b"GET / HTTP/1.1\r\nHost: x\r\n"
     with socket.create_connection(("127.0.0.1", port), 30) as client:
-        client.sendall(half + rest)
-        read_answer(client)
-        client.settimeout(1.3)  # of 2 s
-        assert not closed(client)
-        client.sendall(half)
-        assert not closed(client)
+        for _ in range(2):
+            client.settimeout(30)
+            client.sendall(half + b"\r\n")
+            read_answer(client)
+            client.settimeout(1.5)
+            assert not closed(client)
         client.settimeout(30)
-        client.sendall(rest)
+        client.sendall(half)
+        assert closed(client)
+
+
+def test_an_idle_connection_is_closed_in_the_end(answering) -> None:
+    with socket.create_connection(("127.0.0.1", answering(60.0, 0.5)), 30) as client:
+        client.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
         read_answer(client)
-        assert client.recv(1000) == b""  # and is closed in the end
+        assert closed(client)
 
 
 @pytest.mark.parametrize(
