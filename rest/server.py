@@ -16,6 +16,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
+from urllib.parse import unquote
 
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -227,6 +228,7 @@ class _Framing:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
+            scope = _in_origin_form(scope)
             reason = _misleading(scope)
             if reason is not None:
                 answer = error_answer(400, reason)
@@ -234,6 +236,20 @@ class _Framing:
                 await answer(scope, receive, send)
                 return
         await self._app(scope, receive, send)
+
+
+def _in_origin_form(scope: Scope) -> Scope:
+    """A request as others send it, where a client wrote the whole URL, as it does to a proxy.
+
+    What stands in the URL counts instead of Host. https://www.rfc-editor.org/rfc/rfc9112#section-3.2.2
+    """
+    scheme, separator, rest = scope["raw_path"].partition(b"://")
+    if not separator or scheme.lower() not in (b"http", b"https"):
+        return scope
+    host, slash, path = rest.partition(b"/")
+    raw = (slash or b"/") + path
+    headers = [(b"host", host), *((name, value) for name, value in scope["headers"] if name != b"host")]
+    return {**scope, "raw_path": raw, "path": unquote(raw.decode("ascii")), "headers": headers}
 
 
 def _misleading(scope: Scope) -> str | None:

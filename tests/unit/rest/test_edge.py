@@ -118,6 +118,27 @@ def test_a_body_that_is_said_to_be_too_large_is_answered_at_once(port: int) -> N
     assert raw(port, post("/connectors", {}, 2**40))[0] == 413
 
 
+@pytest.mark.parametrize(
+    ("target", "host", "status"),
+    [
+        ("http://localhost/connectors", "localhost", 200),
+        ("HTTP://localhost:8083/connectors/a1?x=http://y/z", "localhost:8083", 200),
+        ("https://localhost", "localhost", 200),
+        ("http://localhost?x", "localhost", 200),
+        ("http://localhost/connectors", "evil.example", 200),  # the name in the URL counts
+        ("http://evil.example/connectors", "localhost", 421),
+        ("ftp://localhost/connectors", "localhost", 404),
+    ],
+)
+def test_a_request_may_have_the_whole_url_as_proxies_get_it(port: int, target: str, host: str, status: int) -> None:
+    assert raw(port, f"GET {target} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())[0] == status
+
+
+def test_a_slash_in_a_name_stays_part_of_it_in_a_whole_url(port: int) -> None:
+    status, answer = raw(port, b"GET http://localhost/connectors/a%2F1 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    assert (status, b"Connector a/1 not found" in answer) == (404, True)
+
+
 def test_many_refusals_are_one_line(port: int, caplog: pytest.LogCaptureFixture) -> None:
     for number in range(20):
         raw(port, f"GET / HTTP/1.1\r\nHost: evil{number}.example\r\n\r\n".encode())
