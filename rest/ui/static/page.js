@@ -12,22 +12,63 @@ const FIRST_EVENT_MS = 10_000;
 const parts = new Map(); // what is to be shown, by id, as text
 
 function show() {
+  let replaced = false;
   for (const [id, text] of parts) {
     const part = document.getElementById(id);
-    // What somebody works in stays as it is until they have left it.
-    if (part && (part.contains(document.activeElement) || part.querySelector("input:checked"))) continue;
+    if (part && isWorkedIn(part)) continue;
     parts.delete(id);
-    if (part) replace(part, text);
+    if (!part) continue;
+    replace(part, text);
+    replaced = true;
   }
+  if (!replaced) return;
   filter();
   offerAll();
 }
 
+// What somebody has selected, presses or has marked stays as it is until they have left it.
+function isWorkedIn(part) {
+  const marked = getSelection();
+  return (
+    part.querySelector("input:checked") ||
+    (part.contains(document.activeElement) && document.activeElement.matches("input, button")) ||
+    part.matches(":active") ||
+    (!marked.isCollapsed && part.contains(marked.anchorNode))
+  );
+}
+
+// What is open, how far something is scrolled, and the focus outlast the new text of a part.
 function replace(part, text) {
-  const name = (details) => details.querySelector("summary").textContent;
-  const known = new Map([...part.querySelectorAll("details")].map((details) => [name(details), details.open]));
+  const focused = document.activeElement;
+  const before = new Map();
+  for (const [name, one] of named(part)) {
+    const { scrollLeft, scrollTop } = one;
+    before.set(name, { open: one.parentNode.open, scrollLeft, scrollTop, focused: one === focused });
+  }
   part.innerHTML = text;
-  for (const details of part.querySelectorAll("details")) details.open = known.get(name(details)) ?? details.open;
+  for (const [name, one] of named(part)) {
+    const was = before.get(name);
+    if (!was) continue;
+    if (one.matches("summary")) one.parentNode.open = was.open;
+    if (was.scrollLeft || was.scrollTop) one.scrollTo(was.scrollLeft, was.scrollTop);
+    if (was.focused) one.focus({ preventScroll: true });
+  }
+}
+
+// Links and summaries by their words, of which several may have the same; tables and traces by their place.
+function named(part) {
+  const counts = new Map();
+  return [...part.querySelectorAll("summary, pre, table, a")].map((one) => {
+    const words = one.matches("summary, a") ? one.textContent : one.tagName;
+    const count = (counts.get(words) ?? 0) + 1;
+    counts.set(words, count);
+    return [`${count} ${words}`, one];
+  });
+}
+
+// Once: a screen reader reads it again whenever it is set.
+function say(text) {
+  if (note.textContent !== text) note.textContent = text;
 }
 
 async function load() {
@@ -35,10 +76,12 @@ async function load() {
     const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
     if (!answer.ok) throw new Error(`HTTP ${answer.status}`);
     const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
-    for (const part of fresh.querySelectorAll("[data-live]")) parts.set(part.id, part.innerHTML);
-    note.textContent = "";
+    const found = fresh.querySelectorAll("[data-live]");
+    if (!found.length) throw new Error("another page came instead of this one; a login may have ended");
+    for (const part of found) parts.set(part.id, part.innerHTML);
+    say("");
   } catch (error) {
-    note.textContent = `Not up to date: ${error.message}`;
+    say(`Not up to date: ${error.message}`);
   }
 }
 
@@ -69,20 +112,20 @@ function events() {
     source.addEventListener("parts", (event) => {
       clearTimeout(late);
       for (const [id, text] of Object.entries(JSON.parse(event.data))) parts.set(id, text);
-      note.textContent = "";
+      say("");
       show();
     });
     source.addEventListener("late", (event) => {
       clearTimeout(late);
-      note.textContent = `Not up to date: ${JSON.parse(event.data).message}`;
+      say(`Not up to date: ${JSON.parse(event.data).message}`);
     });
     source.addEventListener("over", (event) => {
-      note.textContent = `Not up to date: ${JSON.parse(event.data).message}`;
+      say(`Not up to date: ${JSON.parse(event.data).message}`);
       end(true);
     });
     source.addEventListener("error", () => {
       if (source.readyState === EventSource.CLOSED) end(false); // refused
-      else note.textContent = "Not up to date: no connection to the worker"; // the browser tries again by itself
+      else say("Not up to date: no connection to the worker"); // the browser tries again by itself
     });
   });
 }
@@ -99,8 +142,8 @@ async function follow() {
   }
 }
 
-document.addEventListener("focusout", () => setTimeout(show));
-document.addEventListener("change", show);
+for (const left of ["focusout", "change", "click", "selectionchange"])
+  document.addEventListener(left, () => parts.size && setTimeout(show));
 
 // Filter: rows without the words are hidden; the form does the same on the server.
 const field = document.querySelector("[data-filter]");
@@ -133,6 +176,11 @@ document.addEventListener("change", (event) => {
 });
 
 offerAll();
+
+document.addEventListener("click", (event) => {
+  // A double click asks once: the answer to the second would be shown, such as that the connector exists already.
+  if (event.detail > 1 && event.target.closest?.("form[method='post'] button")) event.preventDefault();
+});
 
 document.addEventListener("click", (event) => {
   const asked = event.target.closest?.("[data-confirm]")?.dataset.confirm;
