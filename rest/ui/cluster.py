@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -16,6 +17,9 @@ _IDENTITY: Final = (b"authorization", b"host", b"cookie", b"forwarded")
 #: Each holds those before it.
 ROLES: Final = ("viewer", "operator", "editor", "admin")
 _PREFIX: Final = b"x-forwarded-"
+#: How often, and with which pause in seconds, a worker is asked whether it has read what another has stored.
+_LOOKS: Final = 30
+_LOOK_AGAIN_S: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,17 @@ class Cluster(ABC):
     async def expanded(self, *more: str) -> Answer:
         """All connectors: their states, configurations and, where workers report them, metrics, and `more` of these."""
         return await self.ask("GET", "connectors", expand=["status", "info", "metrics", *more], stalled="true")
+
+    async def caught_up(self, stored: Answer) -> None:
+        """Wait until the worker that is asked shows a configuration as the response to its change has it.
+
+        Where another one leads, that has stored it, and this one reads it a moment later.
+        """
+        for _ in range(_LOOKS):
+            seen = await self.ask("GET", "connectors", stored.body["name"], "config")
+            if seen.body == stored.body["config"]:
+                return
+            await asyncio.sleep(_LOOK_AGAIN_S)
 
     async def metrics(self) -> Answer:
         """Only the metrics of all connectors; of Java workers nothing."""

@@ -48,6 +48,7 @@ async def store_configuration(request: Request, name: str) -> Response:
     done = await cluster.ask("PUT", "connectors", name, "config", body={**now.config, "name": name})
     if done.refused:
         return await editor.page(now, pressed=True, check=check, said=done.message)
+    await cluster.caught_up(done)
     return to(path_of(name), "configure")
 
 

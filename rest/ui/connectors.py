@@ -205,6 +205,7 @@ async def _configure(request: Request, cluster: Cluster, name: str, form: Mappin
     if answer is None or answer.refused:
         message = answer.message if answer else check.problem or "Nothing was changed:"
         return await _shown(request, name, _Said(message, 400, text, seen, findings=check.errors))
+    await cluster.caught_up(answer)
     return to(path_of(name), "configure")
 
 

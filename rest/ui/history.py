@@ -30,9 +30,11 @@ async def version_page(request: Request, name: str, version: str) -> Response:
 async def restore_version(request: Request, name: str, version: str) -> Response:
     """Return to a version."""
     name = plain(name)
-    answer = await cluster_of(request).ask("POST", "connectors", name, "history", version, "restore")
+    cluster = cluster_of(request)
+    answer = await cluster.ask("POST", "connectors", name, "history", version, "restore")
     if answer.refused:
         return await _shown(request, name, version, answer.message, answer.status)
+    await cluster.caught_up(answer)
     return to(path_of(name), "restore")
 
 

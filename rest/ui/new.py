@@ -42,6 +42,7 @@ async def create_connector(request: Request) -> Response:
     made = await editor.cluster.ask("POST", "connectors", body={"name": name, "config": {**now.config, "name": name}})
     if made.refused:
         return await editor.page(now, pressed=True, check=check, said=made.message)
+    await editor.cluster.caught_up(made)
     return to(path_of(name), "create")
 
 
