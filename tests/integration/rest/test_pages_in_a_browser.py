@@ -223,6 +223,21 @@ def test_a_page_fits_a_phone_and_is_walked_by_keyboard(browser: Browser, worker:
     phone.close()
 
 
+def test_long_names_and_reasons_fit_a_phone(browser: Browser, worker: Worker, topic: str) -> None:
+    name = "a-name-without-an-end" * 10
+    put(worker, name, connector__class="FileStreamSink", topics=topic, file=f"/no/such/folder/{'x' * 200}/out")
+    worker.until(lambda: worker.get(f"/connectors/{name}/status")["tasks"][:1] and failed(worker, name))
+    phone = browser.new_page(viewport={"width": 360, "height": 740})
+    own = [f"/{name}", *(f"/{name}/{part}" for part in ("edit", "history", "history/1", "tap", "dead-letters"))]
+    wide = []
+    for path in ("", "/graph", "/cluster", *(f"/connectors{one}" for one in ("", f"/{'y' * 200}", *own))):
+        phone.goto(f"http://127.0.0.1:{worker.port}/ui{path}")
+        if phone.evaluate("document.documentElement.scrollWidth") > 360:
+            wide.append(path)
+    assert wide == []
+    phone.close()
+
+
 def test_the_page_says_when_its_worker_is_gone(page: Page, worker: Worker) -> None:
     page.goto(f"http://127.0.0.1:{worker.port}/ui")
     expect(page.locator("#overview")).to_contain_text("Everything runs.")
