@@ -71,6 +71,11 @@ class S3Bucket:
         found = self.client.list_multipart_uploads(Bucket=self.name).get("Uploads") or []
         return [each["Key"] for each in found]
 
+    def abort_uploads(self) -> None:
+        """Abort them."""
+        for each in self.client.list_multipart_uploads(Bucket=self.name).get("Uploads") or []:
+            self.client.abort_multipart_upload(Bucket=self.name, Key=each["Key"], UploadId=each["UploadId"])
+
 
 class S3Server(ServerProcess):
     """A server with its data in a folder of its own, ready when it is made. See the two classes below."""

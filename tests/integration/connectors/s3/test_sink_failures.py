@@ -22,6 +22,7 @@ from tests.integration.connectors.s3.sink_runs import (
     until_taken,
 )
 from tests.servers.s3 import S3Bucket, S3Proxy
+from tests.support.waiting import until
 
 
 def rows(count: int, start: int = 0) -> list[dict[str, int]]:
@@ -254,6 +255,20 @@ def test_uploads_that_were_left_are_aborted_at_the_start(s3_bucket: S3Bucket) ->
         s3_bucket.client.create_multipart_upload(Bucket=s3_bucket.name, Key=key)
     with sink_run(s3_bucket, {"flush.size": "3"}):
         assert sorted(s3_bucket.uploads()) == ["mine", "topics/test/partition=7/test+7+0.json"]
+
+
+@pytest.mark.promise("P1")
+def test_an_upload_that_somebody_else_aborts_begins_again(s3_bucket: S3Bucket) -> None:
+    """A rule of the bucket, for example."""
+    records = [{"n": n, "text": "x" * (1 << 20)} for n in range(12)]
+    with sink_run(s3_bucket, {"flush.size": "12", "s3.part.size": str(5 << 20)}) as run:
+        run.put(*records[:8])
+        until(s3_bucket.uploads)
+        s3_bucket.abort_uploads()
+        run.put(*records[8:])
+        await_committed(run, 12)
+    assert numbers(s3_bucket) == list(range(12))
+    assert not s3_bucket.uploads()
 
 
 def fill(run: SinkRun) -> None:
