@@ -162,9 +162,15 @@ def loaded(name: str, places: Iterable[Path]) -> Any:
     return jpype.JClass(name, loader=loader)
 
 
-def attach() -> None:
-    """This thread is to call Java: it has the class loader that a thread of Java has from the one that starts it."""
+def attach(name: str | None = None) -> None:
+    """This thread is to call Java: it has the class loader that a thread of Java has from the one that starts it.
+
+    Args:
+        name: that it has in Java.
+    """
     thread = java("java.lang.Thread").currentThread()
+    if name is not None:
+        thread.setName(name)
     if thread.getContextClassLoader() is None:
         thread.setContextClassLoader(java("java.lang.ClassLoader").getSystemClassLoader())
 

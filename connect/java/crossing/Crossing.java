@@ -18,6 +18,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.ConcurrentHashMap;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -279,7 +280,7 @@ public final class Crossing {
     public static final class Source {
         final SourceTask task;
         final boolean tells;
-        final Map waiting = new HashMap();
+        final Map waiting = new ConcurrentHashMap(); // it is polled on one thread, and told on another
         List polled = Collections.emptyList();
         long next;
 

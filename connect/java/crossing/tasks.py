@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, wait
 from functools import cached_property
+from queue import SimpleQueue
 from typing import Any, ClassVar, Final, TypeVar
 
 from connect.api import RecordMetadata, SinkTask, SourceTask
@@ -24,6 +26,12 @@ T = TypeVar("T")
 _API: Final = "org.apache.kafka.connect."
 #: In place of the offset of a record that was not written. -1 is one that is not known.
 _DROPPED: Final = -2
+#: How long `poll` waits for Java's, which may take as long as it likes; and while Java's task is to hear of records, as
+#: its poll may wait for that.
+_POLL_S: Final = 0.5
+_UNTOLD_POLL_S: Final = 0.02
+#: How long a source that stops waits for a poll. Java's `stop` then comes from another thread, and may end that.
+_LAST_POLL_S: Final = 1.0
 
 
 class _JavaTask:
@@ -45,6 +53,9 @@ class _JavaTask:
         self.context.exit_stack.callback(jvm.detach)
         self.context.exit_stack.enter_context(jvm.logs_of(f"{self.context.connector}-{self.context.task_id}"))
         self._crossing = crossing()
+        self._on_its_thread(lambda: self._create(config, context))
+
+    def _create(self, config: Mapping[str, str], context: Any) -> None:
         plugins = loaders(self.folder).plugins
         self._task = self._call("<init>", lambda: plugins.newTask(self.java_class))
         self._call("initialize", lambda: self._task.initialize(context))
@@ -61,19 +72,66 @@ class _JavaTask:
         """See `SourceTask` and `SinkTask`."""
         self._call("stop", self._task.stop)
 
+    def _on_its_thread(self, call: Callable[[], T]) -> T:
+        """Run what Kafka Connect runs on the task's own thread."""
+        return call()
+
     def _call(self, name: str, call: Callable[[], T]) -> T:
         with loaders(self.folder).of(self.connector):
             return jvm.translated(call, f"{self.java_class.getName()}.{name}")
 
 
+class _Thread:
+    """A thread on which Java's task begins, is polled and ends, while others tell it what was written.
+
+    Args:
+        name: in Java, by which it is known whose log lines are its.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._asked: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
+        threading.Thread(target=self._run, name=name, daemon=True).start()
+
+    def begin(self, call: Callable[[], T]) -> Future[T]:
+        answer: Future[T] = Future()
+        self._asked.put((answer, call))
+        return answer
+
+    def end(self) -> None:
+        """After what it does."""
+        self._asked.put(None)
+
+    def _run(self) -> None:
+        jvm.attach(self._name)
+        try:
+            while (asked := self._asked.get()) is not None:
+                answer, call = asked
+                try:
+                    answer.set_result(call())
+                except BaseException as error:
+                    answer.set_exception(error)
+                del asked, answer, call  # the records of a poll
+        finally:
+            jvm.detach()
+
+
 class JavaSourceTask(_JavaTask, SourceTask):
-    """A source task of Java. See `SourceTask`."""
+    """A source task of Java. See `SourceTask`.
+
+    Java's `poll` may wait as long as it likes: for data, and for `commitRecord` and `commit`, which Kafka Connect calls
+    from other threads. So it has a thread of its own.
+    """
 
     acknowledges_records = True
 
     def start(self, config: Mapping[str, str]) -> None:
         self._boundaries: list[tuple[str, Any]] = []
         self._acknowledged: list[tuple[int, RecordMetadata | None]] = []
+        self._untold = 0  # records, of which Java's task is to hear
+        self._polling: Future[Any] | None = None
+        self._thread = _Thread(f"task-thread-{self.context.connector}-{self.context.task_id}")
+        self.context.exit_stack.callback(self._thread.end)
         self._begin(config, self._java_context())
         self._source = self._crossing.Source(self._task)
         self._tells = bool(self._source.tells())
@@ -82,8 +140,15 @@ class JavaSourceTask(_JavaTask, SourceTask):
         from connect.java.crossing.batches import polled
 
         self._tell()
-        block = self._call("poll", self._source.poll)
+        if self._polling is None:
+            self._polling = self._thread.begin(lambda: self._call("poll", self._source.poll))
+        if not wait((self._polling,), _UNTOLD_POLL_S if self._untold else _POLL_S).done:
+            return None
+        polling, self._polling = self._polling, None
+        block = polling.result()
         batch = None if block is None else polled(block)
+        if self._tells and batch is not None:
+            self._untold += len(batch)
         self._end_transactions(batch)
         return batch
 
@@ -102,13 +167,20 @@ class JavaSourceTask(_JavaTask, SourceTask):
         try:
             self._tell()
         finally:
-            super().stop()
+            if self._polling is None or wait((self._polling,), _LAST_POLL_S).done:
+                self._on_its_thread(super().stop)
+            else:
+                super().stop()
+
+    def _on_its_thread(self, call: Callable[[], T]) -> T:
+        return self._thread.begin(call).result()
 
     def _tell(self) -> None:
         """Java's task hears of the records that were written, in one call."""
         told, self._acknowledged = self._acknowledged, []
         if not told:
             return
+        self._untold -= len(told)
         topics = list(dict.fromkeys(each.topic for _, each in told if each is not None))
         index = {topic: number for number, topic in enumerate(topics)}
         numbers = [number for number, _ in told]

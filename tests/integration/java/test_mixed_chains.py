@@ -181,6 +181,33 @@ def test_a_java_source_has_a_chain_of_python(
 
 
 @pytest.mark.promise("P1")
+def test_a_java_source_may_wait_in_its_poll_for_what_it_is_told(
+    pool: Pool, tmp_path: Path, chain: Path, new_topic: Callable[..., str], read: Callable[..., list[Any]]
+) -> None:
+    """As queues do that acknowledge a poll's messages at the next poll, and those that wait there for messages."""
+    topic, told = new_topic(), tmp_path / "told.txt"
+    (worker,) = pool.start()
+    config = {
+        "connector.class": "x.Chain$Source",
+        "engine": "worker",
+        "told": str(told),
+        "topic": topic,
+        "count": "35",
+        "patient": "true",
+        "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+        "value.converter.schemas.enable": "false",
+    }
+    worker.create("source", config)
+    assert len(read(pool.bootstrap, topic, 35)) == 35
+    pool.until(lambda: _lines(told)[-1] == "commit", "it is committed while a poll waits")
+    assert worker.get("/connectors/source/offsets")["offsets"] == [{"partition": {"of": "lines"}, "offset": {"n": 34}}]
+    worker.do("PUT", "/connectors/source/config", {**config, "count": "40"})
+    pool.until(lambda: "start 35" in _lines(told), "it starts again", within=PATIENCE_S)
+    assert "stop" in _lines(told)[: _lines(told).index("start 35")]
+    assert [json.loads(record.value())["n"] for record in read(pool.bootstrap, topic, 40)] == list(range(40))
+
+
+@pytest.mark.promise("P1")
 def test_a_java_sink_has_a_chain_of_python(
     pool: Pool, tmp_path: Path, chain: Path, new_topic: Callable[..., str], read: Callable[..., list[Any]]
 ) -> None:

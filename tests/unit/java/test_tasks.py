@@ -53,5 +53,7 @@ def test_an_offset_that_brokers_do_not_tell_is_no_dropped_record() -> None:
     task._source = SimpleNamespace(written=lambda *columns: told.append(columns))
     task._call = lambda name, call: call()
     task._acknowledged = [(4, RecordMetadata("t", 1, -1)), (5, None), (6, RecordMetadata("u", 0, 7))]
+    task._untold = 4
     task._tell()
     assert told == [([4, 5, 6], ["t", "u"], [0, 0, 1], [1, 0, 0], [-1, -2, 7])]
+    assert task._untold == 1

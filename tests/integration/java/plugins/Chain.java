@@ -3,6 +3,7 @@ package x;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.*;
 import java.util.*;
+import java.util.concurrent.Semaphore;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.TopicPartition;
@@ -123,7 +124,9 @@ public class Chain {
         public void stop() { }
         public ConfigDef config() {
             return text("told").define("count", ConfigDef.Type.LONG, ConfigDef.Importance.HIGH, "How many.")
-                .define("topic", ConfigDef.Type.STRING, ConfigDef.Importance.HIGH, "Where to.");
+                .define("topic", ConfigDef.Type.STRING, ConfigDef.Importance.HIGH, "Where to.")
+                .define("patient", ConfigDef.Type.BOOLEAN, false, ConfigDef.Importance.LOW,
+                    "Whether a poll waits until the records before it are written, and the last one until it stops.");
         }
         public ExactlyOnceSupport exactlyOnceSupport(Map<String, String> config) { return ExactlyOnceSupport.SUPPORTED; }
     }
@@ -131,11 +134,13 @@ public class Chain {
         static final Schema SCHEMA = SchemaBuilder.struct().name("x.Line").field("n", Schema.INT64_SCHEMA)
             .field("text", Schema.OPTIONAL_STRING_SCHEMA).field("at", Timestamp.SCHEMA)
             .field("tags", SchemaBuilder.map(Schema.STRING_SCHEMA, Schema.INT32_SCHEMA).build()).build();
-        private long next, count; private String told, topic; private boolean failed;
+        private long next, count; private String told, topic; private boolean failed, patient;
+        private final Semaphore heard = new Semaphore(0), stopped = new Semaphore(0); private int polled;
         public String version() { return "2.0"; }
         public void start(Map<String, String> config) {
             measure(context.pluginMetrics());
             if (config.get("unset") != null) throw new ConnectException("it is set: " + config.get("unset"));
+            patient = "true".equals(config.get("patient"));
             told = config.get("told"); topic = config.get("topic"); count = Long.parseLong(config.get("count"));
             Map<String, Object> stored = context.offsetStorageReader().offset(Map.of("of", "lines"));
             next = stored == null ? 0 : (Long) stored.get("n") + 1;
@@ -143,6 +148,8 @@ public class Chain {
             note(told, "start " + next);
         }
         public List<SourceRecord> poll() throws InterruptedException {
+            if (patient) { heard.acquire(polled); polled = 0; }
+            if (next >= count && patient) stopped.acquire();
             if (next >= count) { Thread.sleep(50); return null; }
             if (next == 20 && !failed) { failed = true; throw new RetriableException("not now"); }
             List<SourceRecord> found = new ArrayList<>();
@@ -154,13 +161,15 @@ public class Chain {
                 record.headers().addLong("n", next);
                 found.add(record);
             }
+            polled = found.size();
             return found;
         }
         public void commitRecord(SourceRecord r, RecordMetadata m) {
+            heard.release();
             note(told, "record " + r.sourceOffset().get("n") + (m == null ? " dropped" : " at " + m.topic() + " " + m.offset()));
         }
         public void commit() { note(told, "commit"); }
-        public void stop() { note(told, "stop"); }
+        public void stop() { note(told, "stop"); stopped.release(); }
     }
     /** Writes what it is given into a file, and reports what is poison. */
     public static class Sink extends SinkConnector {
