@@ -25,6 +25,8 @@ log = logging.getLogger("connect.kafka")
 _SLICE_S: Final = 0.5
 #: How long a broker may take for the first answer; it may have to end the transaction of a predecessor.
 _CLAIM_SLICE_S: Final = 10.0
+#: How long a transaction that is to be aborted may stand still before that is done all the same.
+_QUIET_S: Final = 2.0
 #: How long to wait for a connection before the connections are looked at.
 _CONNECTED_S: Final = 2.0
 
@@ -61,6 +63,7 @@ class TransactionalProducer(BatchProducer):
         self._longest = float(settings.get("transaction.timeout.ms", 60_000)) / 1000
         self._dropping = False
         self._broken: DeliveryError | None = None
+        self._failed = False  # the open transaction: it can but be aborted
         self._began = 0.0
         self._sent_before = 0
 
@@ -117,6 +120,7 @@ class TransactionalProducer(BatchProducer):
         except Exception as raised:
             raise self._said(raised, "cannot begin a transaction") from raised
         self._broken = None
+        self._failed = False
         self._began = time.monotonic()
         self._sent_before = self.sent
 
@@ -153,6 +157,7 @@ class TransactionalProducer(BatchProducer):
                 self.deliveries.check()
                 error = _kafka_error(raised)
                 if error is None or error.fatal() or error.txn_requires_abort() or not error.retriable():
+                    self._failed = True
                     raise self._said(raised, "cannot commit a transaction") from raised
                 self._look_at_connections()
                 waiting()
@@ -165,6 +170,7 @@ class TransactionalProducer(BatchProducer):
         """Discard everything since `begin`. Arguments and errors as in `commit`."""
         self._dropping = True
         try:
+            self._settle(waiting)
             while True:
                 try:
                     self._producer.abort_transaction(_SLICE_S)
@@ -182,6 +188,22 @@ class TransactionalProducer(BatchProducer):
         finally:
             self._dropping = False
 
+    def _settle(self, waiting: Callable[[], None]) -> None:
+        """Have the brokers take what was sent, before it is discarded.
+
+        While the coordinator completes the end of the transaction before, it takes no partition into this one. The
+        client sends the end of this one all the same, is refused (INVALID_TXN_STATE), and works no more. And where it
+        throws away what has a sequence number, the next transaction fails (OUT_OF_ORDER_SEQUENCE_NUMBER).
+        """
+        before, quiet_until = -1, 0.0
+        while not (self._failed or self._broken) and (left := self._producer.flush(_SLICE_S)):
+            now = time.monotonic()
+            if left != before:
+                before, quiet_until = left, now + _QUIET_S
+            if now >= quiet_until:
+                return
+            waiting()
+
     def poll(self, timeout: float = 0) -> None:
         try:
             super().poll(timeout)
@@ -190,6 +212,7 @@ class TransactionalProducer(BatchProducer):
 
     def _wait(self) -> None:
         if self._broken is not None or time.monotonic() >= self._began + self._longest:
+            self._failed = True
             said = "it lasts longer than transaction.timeout.ms" if self._broken is None else str(self._broken)
             raise AbortableError(f"A transaction of {self._id} cannot go on: {said}.")
         super()._wait()

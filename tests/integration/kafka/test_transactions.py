@@ -78,6 +78,23 @@ def seen(broker: Broker, topic: str) -> list[str]:
         consumer.close()
 
 
+@pytest.mark.promise("P10")
+def test_a_transaction_is_aborted_while_the_brokers_still_end_the_one_before(
+    claimed: Make, broker: Broker, new_topic: Any
+) -> None:
+    """The more partitions, the longer that takes."""
+    topic = new_topic(partitions=50)
+    producer = claimed()
+    for number in range(5):
+        for end in (producer.commit, producer.abort):
+            value = f"{number} {end.__name__}".encode()
+            producer.begin()
+            producer.send(SourceBatch.of([SourceRecord(topic, value, partition=each) for each in range(50)]), None)
+            producer.poll(0.005)
+            end(patient)
+    assert seen(broker, topic) == [f"{number} commit" for number in range(5)]
+
+
 def test_records_and_offsets_of_a_transaction_appear_together_or_not_at_all(
     claimed: Make, broker: Broker, new_topic: Any
 ) -> None:
