@@ -116,9 +116,11 @@ def _without_unfit(
     """
     schemas = {} if own is None else {field.name: field.schema for field in own.fields}
     for name in dict.fromkeys([*schemas, *(name for item in items for name in item)]):
-        rows = [row for row, item in enumerate(items) if item.get(name) not in (None, [], {})]
-        cells = Values([{name: items[row][name]} for row in rows], _alone(name, schemas.get(name)))
         column = shape.column(name)
+        # What is empty is no reason for a new column, and does not fit every one that there is.
+        empty = (None,) if column.schema is not None and column.schema.fields else (None, [], {})
+        rows = [row for row, item in enumerate(items) if item.get(name) not in empty]
+        cells = Values([{name: items[row][name]} for row in rows], _alone(name, schemas.get(name)))
         fit = column.fit(cells)
         if not fit.mismatches:
             continue

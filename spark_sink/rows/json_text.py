@@ -44,4 +44,5 @@ _SPECIAL: Final = {"inf": "Infinity", "-inf": "-Infinity"}
 
 
 def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
+    # Half of a surrogate pair, which JSON may bring, is a question mark in Java.
+    return json.dumps(text.encode("utf-8", "replace").decode(), ensure_ascii=False)

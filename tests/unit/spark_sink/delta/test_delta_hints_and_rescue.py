@@ -131,6 +131,22 @@ def test_a_new_table_has_the_column_at_once_and_fields_are_added_still(run: Run,
     assert [(row["new"], row["_rescued"]) for row in rows()] == [(None, None), (3, None)]
 
 
+def test_an_empty_list_or_object_in_a_column_of_another_type_is_rescued(run: Run, rows: Rows) -> None:
+    """Of PHP, for example, where an empty object is an empty list."""
+    orders = run(rescued__data__column="_rescued")
+    put(orders, {"id": 1, "s": {"a": 1}, "n": 1, "l": [1]})
+    put(orders, {"id": 2, "s": [], "n": {}, "l": {}, "new": []}, {"id": 3, "s": {}, "n": 2, "l": []})
+    assert rescued(rows()) == {1: None, 2: {"s": [], "n": {}, "l": {}}, 3: None}
+    assert [row["n"] for row in rows()] == [1, None, 2]
+
+
+def test_a_text_that_no_table_can_hold_is_rescued(run: Run, rows: Rows) -> None:
+    """Half of an emoji, which JSON allows."""
+    orders = run(rescued__data__column="_rescued")
+    put(orders, {"id": 1, "t": "x"}, {"id": 2, "t": "half \ud83d"})
+    assert rescued(rows()) == {1: None, 2: {"t": "half ?"}}
+
+
 def test_widening_that_is_allowed_is_no_rescue(run: Run, rows: Rows, lake: Path) -> None:
     table_of(lake, id=[0], n=pa.array([1], pa.int32()), day=[dt.date(2026, 1, 1)])
     orders = run(schema__evolution="add,nullable", rescued__data__column="_rescued")
