@@ -59,11 +59,18 @@ class Background:
                 threading.Thread(target=self._run, name=self._name, daemon=True).start()
         return done
 
-    def close(self, within: float) -> None:
-        """Accept nothing more, and wait for what was submitted, for at most so many seconds."""
+    def close(self, within: float, *, drop: bool = False) -> None:
+        """Accept nothing more, and wait for what was submitted, for at most so many seconds.
+
+        Args:
+            within: see there.
+            drop: what no thread has begun is cancelled.
+        """
         with self._lock:
             self._closed = True
             threads, left = self._threads, list(self._open)
+        for done in left if drop else ():
+            done.cancel()
         for _ in range(threads):
             self._work.put(None)
         wait(left, within)
@@ -71,6 +78,8 @@ class Background:
     def _run(self) -> None:
         while (work := self._work.get()) is not None:
             done, call = work
+            if not done.set_running_or_notify_cancel():
+                continue
             try:
                 done.set_result(call())
             except BaseException as error:

@@ -7,11 +7,13 @@ import threading
 import traceback
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextvars import copy_context
+from functools import partial
 from typing import Any, TypeVar
 
 from connect.errors import ConnectError
+from connect.herder.background import Background
 from connect.herder.current_operations import CurrentOperations
 from connect.pipeline.error_kinds import ErrorKind, kind_of
 from connect.worker.hosts import ConnectorCallError
@@ -77,9 +79,9 @@ class ConnectorWork:
         """The worker is stopping: operations that have not begun are dropped."""
         self._ending = True
 
-    def close(self) -> None:
-        """Begin no operation, and wait for those that run."""
-        self._queues.close()
+    def close(self, within: float) -> None:
+        """Begin no operation, and wait this many seconds for those that run."""
+        self._queues.close(within)
 
 
 class KeyedQueues:
@@ -92,7 +94,7 @@ class KeyedQueues:
     """
 
     def __init__(self, at_once: int) -> None:
-        self._threads = ThreadPoolExecutor(at_once, thread_name_prefix="herder")
+        self._threads = Background("herder", at_once)
         self._waiting: dict[str, deque[Callable[[], None]]] = {}
         self._idle: dict[str, Future[None]] = {}
         self._lock = threading.Lock()
@@ -136,15 +138,15 @@ class KeyedQueues:
                 return self._idle.setdefault(name, Future())
         return finished(None)
 
-    def close(self, *, wait: bool = True) -> None:
-        """Begin nothing more, and wait for what runs."""
+    def close(self, within: float = 0.0) -> None:
+        """Begin nothing more, and wait this many seconds for what runs."""
         with self._lock:
             self._closed = True
-        self._threads.shutdown(wait=wait)
+        self._threads.close(within)
 
     def _go_on(self, name: str) -> None:
         try:
-            self._threads.submit(self._run, name)
+            self._threads.submit(partial(self._run, name))
         except RuntimeError:  # closed in between
             with self._lock:
                 left, idle = self._waiting.pop(name), self._idle.pop(name, None)

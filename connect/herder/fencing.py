@@ -11,11 +11,13 @@ import logging
 import threading
 import time
 from collections.abc import Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextvars import copy_context
+from functools import partial
 from typing import Final, NamedTuple
 from urllib.parse import quote
 
+from connect.herder.background import Background
 from connect.herder.errors import BadRequestError, HerderError, RebalanceError
 from connect.herder.leader import CATCH_UP_S, Leader
 from connect.herder.offset_stores import exactly_once
@@ -59,13 +61,13 @@ class Fencing:
         self._config = pool.log
         self._member = pool.member
         self._leader = leader
-        self._threads = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="fencing")
+        self._threads = Background("fencing", _AT_ONCE)
         self._rounds: dict[str, Future[None]] = {}
         self._lock = threading.Lock()
 
     def close(self) -> None:
         """Begin no fencing from now on."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._threads.close(0, drop=True)
 
     # The leader's part.
 
@@ -82,8 +84,8 @@ class Fencing:
             if running is not None and not running.done():
                 return running
             planned = self._leader.submit(name, f"fencing out the tasks of connector {name}", lambda: self._plan(name))
-            carry_out = copy_context().run  # in the trace of who asks for it
-            running = self._rounds[name] = self._threads.submit(carry_out, self._carry_out, name, planned)
+            carry_out = partial(copy_context().run, self._carry_out, name, planned)  # in the trace of who asks for it
+            running = self._rounds[name] = self._threads.submit(carry_out)
             return running
 
     def _plan(self, name: str) -> _Round | None:

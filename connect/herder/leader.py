@@ -209,7 +209,7 @@ class Leader:
         """Begin no change from now on."""
         if self._next_key is not None:
             self._next_key.cancel()
-        self._changes.close(wait=False)
+        self._changes.close()
 
     def url(self) -> str | None:
         """The leader's URL; None where it is this worker. Raises NobodyKnownError."""

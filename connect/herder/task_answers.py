@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from concurrent.futures import wait as wait_for
+from functools import partial
 from typing import Final
 
-from connect.herder.background import Ending
+from connect.herder.background import Background, Ending
 from connect.herder.offset_stores import OffsetStores
 from connect.worker import messages
 from connect.worker.supervisor import TaskProcess
@@ -34,8 +33,8 @@ class TaskAnswers:
     def __init__(self, stores: OffsetStores) -> None:
         self._stores = stores
         self._may_begin: MayBegin
-        self._storing = ThreadPoolExecutor(1, thread_name_prefix="offsets")
-        self._answering = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="answers")
+        self._storing = Background("offsets", 1)
+        self._answering = Background("answers", _AT_ONCE)
 
     def listen(self, may_begin: MayBegin) -> None:
         """Set who says whether a task may begin; call it before the first task."""
@@ -45,20 +44,18 @@ class TaskAnswers:
         """Answer a task as soon as a thread is free. Does not block."""
         match question:
             case messages.AskOffsets():
-                self._answering.submit(self._offsets, task, question)
+                self._answering.submit(partial(self._offsets, task, question))
             case messages.AskOffsetKeys():
-                self._answering.submit(self._keys, task, question)
+                self._answering.submit(partial(self._keys, task, question))
             case messages.AskToBegin():
-                self._answering.submit(self._begin, task, question)
+                self._answering.submit(partial(self._begin, task, question))
             case messages.StoreOffsets():
-                self._storing.submit(self._store, task, question)
+                self._storing.submit(partial(self._store, task, question))
 
     def close(self, ending: Ending) -> None:
         """Wait a moment for offsets that are being stored: the rest fails when the stores are closed (P11)."""
-        stored = self._storing.submit(lambda: None)  # all that came before it
-        self._storing.shutdown(wait=False)
-        self._answering.shutdown(wait=False, cancel_futures=True)
-        wait_for([stored], min(_LAST_STORES_S, ending.left()))
+        self._answering.close(0, drop=True)
+        self._storing.close(min(_LAST_STORES_S, ending.left()))
 
     def _offsets(self, task: TaskProcess, question: messages.AskOffsets) -> None:
         try:

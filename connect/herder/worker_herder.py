@@ -113,7 +113,7 @@ class WorkerHerder:
         ending = Ending(self.worker.graceful)
         self._assigned.queue.ending()
         self._queries.close()
-        self._checks.close(wait=False)
+        self._checks.close()
         self._lag.stop()
         self._metrics.hour.stop()
         self._leader.close()
@@ -124,7 +124,7 @@ class WorkerHerder:
         self._recorder.close(ending.left())
         self._pool.log.close(ending.left())  # what still waits for it, on any thread, waits no longer (P11)
         self.worker.hosts.close()  # nor what waits for a connector
-        self._assigned.queue.close()
+        self._assigned.queue.close(ending.left())
         self.worker.stop(ending)
         self._opentelemetry.stop(ending.left())
 

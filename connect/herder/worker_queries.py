@@ -5,12 +5,14 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import suppress
+from functools import partial
 from typing import ParamSpec, TypeVar
 
 from connect.errors import ConnectError
 from connect.herder import checks
+from connect.herder.background import Background
 from connect.herder.checks import load_policy
 from connect.herder.choices import Choices, choices
 from connect.herder.dead_letters import DeadLetters
@@ -44,14 +46,14 @@ class WorkerQueries:
         self._worker = worker
         self._policy = load_policy(worker.plugins, worker.raw)
         self._trials = Trials(worker, self._policy)
-        self._threads = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="ask")
-        self._listing = ThreadPoolExecutor(_LISTING_AT_ONCE, thread_name_prefix="choices")
+        self._threads = Background("ask", _AT_ONCE)
+        self._listing = Background("choices", _LISTING_AT_ONCE)
         self._reading = threading.Semaphore(_READING_AT_ONCE)
         self._cluster_id: str | None = None
 
     def submit(self, ask: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Run another request. Raises RuntimeError after `close`."""
-        return self._threads.submit(ask, *args, **kwargs)
+        return self._threads.submit(partial(ask, *args, **kwargs))
 
     def kafka_cluster_id(self) -> str | None:
         """The id of the Kafka cluster, None while no broker answers."""
@@ -66,11 +68,11 @@ class WorkerQueries:
 
     def validate(self, config: Mapping[str, str]) -> Future[Validation]:
         """See `Herder.validate`."""
-        return self._threads.submit(checks.validate, self._worker, self._policy, config)
+        return self._threads.submit(partial(checks.validate, self._worker, self._policy, config))
 
     def choices(self, key: str, config: Mapping[str, str]) -> Future[Choices]:
         """See `Herder.choices`."""
-        return self._listing.submit(choices, self._worker, self._policy, key, config)
+        return self._listing.submit(partial(choices, self._worker, self._policy, key, config))
 
     def try_records(self, request: TrialRequest) -> Future[TrialResult]:
         """See `Herder.try_records`."""
@@ -84,7 +86,7 @@ class WorkerQueries:
 
     def plugin_settings(self, name: str, version: str | None = None) -> Future[list[KeyDefinition]]:
         """See `Herder.plugin_settings`."""
-        return self._threads.submit(plugin_settings, self._worker, name, version)
+        return self._threads.submit(partial(plugin_settings, self._worker, name, version))
 
     def dead_letters(self, name: str, config: Mapping[str, str], ask: Callable[[DeadLetters], T]) -> Future[T]:
         """See `Herder.dead_letters`. `config` is the connector's, as written."""
@@ -114,4 +116,4 @@ class WorkerQueries:
     def close(self) -> None:
         """Accept no requests from now on; waiting ones are dropped."""
         for threads in (self._threads, self._listing):
-            threads.shutdown(wait=False, cancel_futures=True)
+            threads.close(0, drop=True)

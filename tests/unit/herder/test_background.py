@@ -50,6 +50,18 @@ def test_the_end_waits_for_what_was_submitted_but_not_for_ever():
     hang.set()
 
 
+def test_what_has_not_begun_may_be_dropped():
+    work, began, go_on = Background("work", 1), threading.Event(), threading.Event()
+    running = work.submit(lambda: began.set() or go_on.wait(30))
+    waiting = work.submit(lambda: "never")
+    assert began.wait(30)
+    work.close(0, drop=True)
+    assert waiting.cancelled()
+    assert not running.done()
+    go_on.set()
+    assert running.result(30)
+
+
 def test_the_process_ends_whatever_still_runs():
     code = (
         "import threading; from connect.herder.background import Background;"

@@ -86,7 +86,7 @@ def test_whoever_waits_for_a_name_is_let_go_at_the_end() -> None:
     began.wait(10)
     waiting = queues.submit("b", lambda: "never")
     idle = queues.idle("b")
-    queues.close(wait=False)
+    queues.close()
     go.set()
     idle.result(10)
     assert waiting.cancelled()

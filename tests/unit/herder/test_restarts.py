@@ -72,5 +72,5 @@ def test_a_connector_that_fails_again_keeps_no_task_from_its_restart() -> None:
     log.start(ConfigFollower(Pool(worker, log, Alone(log), operations), states, assigned, NoRecorder()).follow)
     log.put_restart(RestartRequest("c", include_tasks=True, only_failed=True))
     assigned.queue.idle("c").result(10)
-    assigned.queue.close()
+    assigned.queue.close(30)
     assert did == ["start connector", "c failed", "start task 0"]
