@@ -118,7 +118,7 @@ def _without_unfit(
     for name in dict.fromkeys([*schemas, *(name for item in items for name in item)]):
         column = shape.column(name)
         # What is empty is no reason for a new column, and does not fit every one that there is.
-        empty = (None,) if column.schema is not None and column.schema.fields else (None, [], {})
+        empty: tuple[Any, ...] = (None,) if column.schema is not None and column.schema.fields else (None, [], {})
         rows = [row for row, item in enumerate(items) if item.get(name) not in empty]
         cells = Values([{name: items[row][name]} for row in rows], _alone(name, schemas.get(name)))
         fit = column.fit(cells)
