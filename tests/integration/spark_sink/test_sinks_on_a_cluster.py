@@ -12,9 +12,11 @@ import pytest
 from connect.kafka.broker.embedded import Broker
 from spark_sink.session.cluster import Cluster
 from tests.chaos import topic as topics
-from tests.chaos.test_spark_sinks import TARGETS
+from tests.chaos.test_spark_sinks import TARGETS, api
 from tests.integration.distributed.pool import Pool, a_pool
 from tests.integration.spark_sink.executors import EXECUTOR, below, stopped
+
+__all__ = ["api"]
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
