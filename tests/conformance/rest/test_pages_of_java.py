@@ -1,9 +1,6 @@
 """`connect ui` in front of Apache Kafka Connect's own worker: what it tells is shown, what it does not know says so."""
 
 import re
-import signal
-import subprocess
-import sys
 import urllib.error
 import urllib.request
 from collections.abc import Callable
@@ -13,6 +10,7 @@ from typing import NoReturn
 import pytest
 
 from connect.kafka.broker.embedded import Broker
+from tests.support.pages import connect_ui
 
 from .conversation import Ask, Wait
 from .parties import java_command, party
@@ -35,32 +33,23 @@ def test_the_pages_serve_a_java_worker(
     with party("java", "distributed", command, tmp_path / "java", broker.bootstrap_servers, {}) as worker:
         assert worker.ask(Ask("lines", "PUT", "/connectors/lines/config", {**CONFIG, "file": "{folder}/in.txt"})).status
         worker.wait(Wait("/connectors/lines/status", ("tasks", 0, "state"), "RUNNING"))
-        ui = [sys.executable, "-m", "connect.cli", "ui", "--url", f"http://127.0.0.1:{worker.port}", "--port", "0"]
-        with subprocess.Popen(ui, stdout=subprocess.PIPE, text=True) as serving:
-            try:
-                assert serving.stdout is not None
-                found = re.match(r"(http://localhost:\d+/ui) shows ", serving.stdout.readline())
-                assert found is not None
-                page = found[1]
-                assert "Everything runs." in get(page)
-                assert "lines" in get(f"{page}/connectors")
-                of_one = get(f"{page}/connectors/lines")
-                assert "RUNNING" in of_one
-                assert " disabled" not in of_one  # it knows no roles
-                assert "lines: task 0" in re.sub(r"<[^>]*>", "", get(f"{page}/cluster"))
-                assert "java-pages" in get(f"{page}/graph")
-                assert "org.apache.kafka.connect.file.FileStreamSinkConnector" in get(f"{page}/new")
-                assert 'name="key:file"' in get(f"{page}/new?class={CONFIG['connector.class']}")
-                assert "InsertField" in get(f"{page}/plugins")
-                for missing in ("history", "tap?records=1"):
-                    with pytest.raises(urllib.error.HTTPError) as refused:
-                        get(f"{page}/connectors/lines/{missing}")
-                    assert "<h1>" in refused.value.read().decode()  # a page, in words
-                with urllib.request.urlopen(f"{page}/live?page=/ui/connectors/lines", timeout=60) as events:
-                    assert events.readline() == b"event: parts\n"
-                    assert b"RUNNING" in events.readline()
-                    assert "The connector pauses." in get(f"{page}/connectors/lines", b"do=pause")
-                    assert b"PAUSED" in next(line for line in events if b"PAUSED" in line)
-            finally:
-                serving.send_signal(signal.SIGINT)
-            assert serving.wait(60) in (0, 130)
+        with connect_ui(worker.port) as page:
+            assert "Everything runs." in get(page)
+            assert "lines" in get(f"{page}/connectors")
+            of_one = get(f"{page}/connectors/lines")
+            assert "RUNNING" in of_one
+            assert " disabled" not in of_one  # it knows no roles
+            assert "lines: task 0" in re.sub(r"<[^>]*>", "", get(f"{page}/cluster"))
+            assert "java-pages" in get(f"{page}/graph")
+            assert "org.apache.kafka.connect.file.FileStreamSinkConnector" in get(f"{page}/new")
+            assert 'name="key:file"' in get(f"{page}/new?class={CONFIG['connector.class']}")
+            assert "InsertField" in get(f"{page}/plugins")
+            for missing in ("history", "tap?records=1"):
+                with pytest.raises(urllib.error.HTTPError) as refused:
+                    get(f"{page}/connectors/lines/{missing}")
+                assert "<h1>" in refused.value.read().decode()  # a page, in words
+            with urllib.request.urlopen(f"{page}/live?page=/ui/connectors/lines", timeout=60) as events:
+                assert events.readline() == b"event: parts\n"
+                assert b"RUNNING" in events.readline()
+                assert "The connector pauses." in get(f"{page}/connectors/lines", b"do=pause")
+                assert b"PAUSED" in next(line for line in events if b"PAUSED" in line)

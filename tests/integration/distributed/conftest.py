@@ -9,6 +9,7 @@ from urllib.parse import quote
 import pytest
 
 from connect.kafka.broker.embedded import Broker
+from tests.servers.broker import a_broker
 
 from .committed import Committed
 from .pool import Pool, a_pool
@@ -25,6 +26,13 @@ def pool_at(tmp_path: Path) -> Iterator[Callable[[str], Pool]]:
 def pool(broker: Broker, pool_at: Callable[[str], Pool]) -> Pool:
     """A pool of its own, without workers yet, at the session's broker."""
     return pool_at(broker.bootstrap_servers)
+
+
+@pytest.fixture
+def own_broker(tmp_path: Path) -> Iterator[Broker]:
+    """One that a test may stop."""
+    with a_broker(tmp_path / "broker") as running:
+        yield running
 
 
 @pytest.fixture(scope="session")

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from connect.kafka.broker import embedded as kafka
 from connect.kafka.broker.embedded import Broker
-from tests.servers.broker import a_broker
 
-from .pool import Pool, a_pool
+from .pool import Pool
 
 CONNECTORS = 3
 #: For a worker: no broker, out of the group, offsets not stored; a minute, and over; and a sink that was killed.
@@ -21,15 +20,8 @@ _LINE = re.compile(r"^\d{4}-\S+ (?:WARN|ERROR|INFO) +(\S+)  (.*)$", re.MULTILINE
 
 
 @pytest.fixture
-def own_broker(tmp_path: Path) -> Iterator[Broker]:
-    with a_broker(tmp_path / "broker") as running:
-        yield running
-
-
-@pytest.fixture
-def pool(own_broker: Broker, tmp_path: Path) -> Iterator[Pool]:
-    with a_pool(own_broker.bootstrap_servers, tmp_path) as made:
-        yield made
+def pool(own_broker: Broker, pool_at: Callable[[str], Pool]) -> Pool:
+    return pool_at(own_broker.bootstrap_servers)
 
 
 def _probes(pool: Pool) -> list[dict[str, int]]:

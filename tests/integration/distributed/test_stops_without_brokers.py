@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from connect.kafka.broker import embedded as kafka
 from connect.kafka.broker.embedded import Broker
-from tests.servers.broker import a_broker
 from tests.support.rest import NO_ANSWER
 from tests.support.waiting import until
 
-from .pool import Pool, PoolWorker, a_pool
+from .pool import Pool, PoolWorker
 
 GRACEFUL_S = 2.0
 #: For good-byes a second, and five for requests that run; the rest is for a busy machine. Who waited for what brokers
@@ -24,15 +23,8 @@ WITHIN_S = GRACEFUL_S + 1.0 + 5.0 + 6.0
 
 
 @pytest.fixture
-def own_broker(tmp_path: Path) -> Iterator[Broker]:
-    with a_broker(tmp_path / "broker") as running:
-        yield running
-
-
-@pytest.fixture
-def pool(own_broker: Broker, tmp_path: Path) -> Iterator[Pool]:
-    with a_pool(own_broker.bootstrap_servers, tmp_path) as made:
-        yield made
+def pool(own_broker: Broker, pool_at: Callable[[str], Pool]) -> Pool:
+    return pool_at(own_broker.bootstrap_servers)
 
 
 class Asking:

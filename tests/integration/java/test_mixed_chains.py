@@ -121,6 +121,16 @@ def test_a_python_sink_has_transformations_and_converters_of_java(
     assert b"it begins with a mark" in headers["__connect.errors.exception.message"]
 
 
+#: A source of Java on the worker's engine, of 35 records.
+SOURCE = {
+    "connector.class": "x.Chain$Source",
+    "engine": "worker",
+    "count": "35",
+    "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+    "value.converter.schemas.enable": "false",
+}
+
+
 @pytest.mark.promise("P1")
 def test_a_java_source_has_a_chain_of_python(
     pool: Pool, tmp_path: Path, chain: Path, new_topic: Callable[..., str], read: Callable[..., list[Any]]
@@ -128,13 +138,9 @@ def test_a_java_source_has_a_chain_of_python(
     topic, told = new_topic(), tmp_path / "told.txt"
     (worker,) = pool.start()
     config = {
-        "connector.class": "x.Chain$Source",
-        "engine": "worker",
+        **SOURCE,
         "told": str(told),
         "topic": topic,
-        "count": "35",
-        "value.converter": "org.apache.kafka.connect.json.JsonConverter",
-        "value.converter.schemas.enable": "false",
         "transforms": "some",
         "transforms.some.type": "Expression",
         "transforms.some.filter": "n <> 5",
@@ -187,16 +193,7 @@ def test_a_java_source_may_wait_in_its_poll_for_what_it_is_told(
     """As queues do that acknowledge a poll's messages at the next poll, and those that wait there for messages."""
     topic, told = new_topic(), tmp_path / "told.txt"
     (worker,) = pool.start()
-    config = {
-        "connector.class": "x.Chain$Source",
-        "engine": "worker",
-        "told": str(told),
-        "topic": topic,
-        "count": "35",
-        "patient": "true",
-        "value.converter": "org.apache.kafka.connect.json.JsonConverter",
-        "value.converter.schemas.enable": "false",
-    }
+    config = {**SOURCE, "told": str(told), "topic": topic, "patient": "true"}
     worker.create("source", config)
     assert len(read(pool.bootstrap, topic, 35)) == 35
     pool.until(lambda: _lines(told)[-1] == "commit", "it is committed while a poll waits")

@@ -96,6 +96,14 @@ class Workers:
             worker.kill_tree()
 
 
+def that_writes_orders(workers: Workers, topic: str) -> Worker:
+    """A worker with a source that goes on writing."""
+    started = workers.start()
+    put(started, "orders", connector__class="Datagen", kafka__topic=topic, quickstart="orders", rate=50)
+    started.until_state("orders", "RUNNING")
+    return started
+
+
 @pytest.fixture
 def workers(tmp_path: Path, broker: Broker) -> Iterator[Workers]:
     made = Workers(tmp_path, broker)

@@ -11,18 +11,14 @@ from playwright.sync_api import Browser, Page, expect
 
 from connect.kafka.broker.embedded import Broker
 
-from .conftest import Worker, put
+from .conftest import Worker, put, that_writes_orders
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
 def worker(workers: Any, topic: str) -> Worker:
-    """It runs a source that goes on writing."""
-    started: Worker = workers.start()
-    put(started, "orders", connector__class="Datagen", kafka__topic=topic, quickstart="orders", rate=50)
-    started.until_state("orders", "RUNNING")
-    return started
+    return that_writes_orders(workers, topic)
 
 
 def test_what_failed_is_found_and_mended(page: Page, worker: Worker, topic: str) -> None:

@@ -1,26 +1,21 @@
 """A live page in a real browser while somebody reads it: what they opened, typed or scrolled outlasts new figures."""
 
 import re
-import signal
-import subprocess
-import sys
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from .conftest import Worker, put
+from tests.support.pages import connect_ui
+
+from .conftest import Worker, put, that_writes_orders
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
 def worker(workers: Any, topic: str) -> Worker:
-    """It runs a source that goes on writing."""
-    started: Worker = workers.start()
-    put(started, "orders", connector__class="Datagen", kafka__topic=topic, quickstart="orders", rate=50)
-    started.until_state("orders", "RUNNING")
-    return started
+    return that_writes_orders(workers, topic)
 
 
 def test_a_table_stays_scrolled_on_a_phone_while_its_figures_change(browser: Browser, worker: Worker) -> None:
@@ -102,18 +97,11 @@ def test_the_page_of_a_login_is_not_taken_for_figures_of_now(page: Page, worker:
 
 
 def test_a_page_of_another_cluster_goes_on_when_its_worker_is_back(page: Page, worker: Worker) -> None:
-    command = [sys.executable, "-m", "connect.cli", "ui", "--url", f"http://127.0.0.1:{worker.port}", "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as serving:
-        try:
-            assert serving.stdout is not None
-            found = re.match(r"(http://localhost:\d+/ui) shows ", serving.stdout.readline())
-            assert found is not None
-            page.goto(found[1])
-            expect(page.locator("#overview")).to_contain_text("Everything runs.")
-            worker.kill_tree()
-            expect(page.locator("#live")).to_contain_text("Not up to date")
-            worker.start()
-            expect(page.locator("#live")).to_have_text("")
-            expect(page.locator("#overview")).to_contain_text("There is no connector yet.")
-        finally:
-            serving.send_signal(signal.SIGINT)
+    with connect_ui(worker.port) as address:
+        page.goto(address)
+        expect(page.locator("#overview")).to_contain_text("Everything runs.")
+        worker.kill_tree()
+        expect(page.locator("#live")).to_contain_text("Not up to date")
+        worker.start()
+        expect(page.locator("#live")).to_have_text("")
+        expect(page.locator("#overview")).to_contain_text("There is no connector yet.")
