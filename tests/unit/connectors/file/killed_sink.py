@@ -36,12 +36,13 @@ def die_at(call: int, chance: random.Random) -> None:
             if calls != call:
                 return function(*args, **keys)
             moment = chance.choice(["before", "within", "after"])
-            if moment == "after":
-                function(*args, **keys)
-            elif moment == "within" and function is write:
-                write(args[0], args[1][: chance.randrange(len(args[1]) + 1)])
-            os.kill(os.getpid(), signal.SIGKILL)
-            raise AssertionError
+            try:
+                if moment == "after":
+                    function(*args, **keys)
+                elif moment == "within" and function is write:
+                    write(args[0], args[1][: chance.randrange(len(args[1]) + 1)])
+            finally:  # a call that fails, such as the opening of a file that is not there yet, ends it as well
+                os.kill(os.getpid(), signal.SIGKILL)
 
         return called
 
