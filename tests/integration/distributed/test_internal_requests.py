@@ -54,7 +54,10 @@ def test_a_request_that_is_not_signed_with_the_key_is_refused(
     worker.do("DELETE", f"/connectors/{name}")
 
 
-def test_a_follower_that_has_the_key_is_heard(two: Pool, key: bytes, name: str, tmp_path: Path) -> None:
+def test_a_follower_that_has_the_key_is_heard(
+    two: Pool, key: bytes, name: str, read: Any, end_of: Any, tmp_path: Path
+) -> None:
+    """What it sends is written. Here the connector's owner has its own tasks written again, after it."""
     worker = two.leader()
     worker.create(name, steady(tmp_path))
     two.until(lambda: all(each.runs(name, 1) for each in two.workers), "it runs")
@@ -62,7 +65,13 @@ def test_a_follower_that_has_the_key_is_heard(two: Pool, key: bytes, name: str, 
     body = json.dumps([task, {**task, "number": "1"}]).encode()
     headers = {peers.SIGNATURE_HEADER: peers.sign(key, body, RIGHT), peers.ALGORITHM_HEADER: RIGHT}
     assert worker.ask("POST", f"/connectors/{name}/tasks", body, headers).status == 204
-    two.until(lambda: all(each.runs(name, 2) for each in two.workers), "it has the tasks that were written")
+
+    def written() -> list[bytes]:
+        topic = f"{two.name}-config"
+        return [each.key() for each in read(two.bootstrap, topic, end_of(two.bootstrap, topic))]
+
+    assert f"task-{name}-1".encode() in written()
+    two.until(lambda: all(each.runs(name, 1) for each in two.workers), "it has its own tasks again")
     worker.do("DELETE", f"/connectors/{name}")
 
 
