@@ -134,12 +134,14 @@ class Fencing:
         """
         if not exactly_once(self._worker.config) or not self._is_source(name):
             return
-        deadline = time.monotonic() + _ASK_S
+        deadline, refused = time.monotonic() + _ASK_S, 0
         while name in self._config.read_to_end(CATCH_UP_S).pending_fencing and self._has_tasks(name):
             try:
                 self._ask(name)
             except (RebalanceError, PeerError) as error:
-                passing = not isinstance(error, PeerError) or error.status in (None, 409, 500, 503)
+                status = error.status if isinstance(error, PeerError) else 409
+                refused += status == 403  # once while the session key is renewed, which the two read one after another
+                passing = status in (None, 409, 500, 503) or refused == 1
                 if not passing or time.monotonic() >= deadline:
                     raise
                 log.info("the old tasks are not fenced yet: %s", error, extra={"about": name})
