@@ -58,6 +58,8 @@ def _charset(words: Words) -> str | None:
     return found
 
 
+#: Stands before the new name of a column while another one still has it, which the same statement renames later.
+_NOT_YET: Final = "\0"
 #: Words that no column is called without quotes, and what others are followed by when they are not a column's name.
 _RESERVED: Final = ("INDEX", "KEY", "FULLTEXT", "SPATIAL", "FOREIGN", "CHECK", "PARTITION")
 _FOLLOWED: Final = {"PERIOD": ("FOR",), "SYSTEM": ("VERSIONING",), "VECTOR": ("INDEX", "KEY")}
@@ -147,6 +149,9 @@ def altered(table: TableFacts, change: Change, mariadb: bool) -> TableFacts:
         elif not kind:
             charset = _charset(part)
             table = replace(table, charset=charset) if charset else table
+    for each in table.columns:
+        if each.name.startswith(_NOT_YET):
+            table = _renamed(table, each.name, each.name.removeprefix(_NOT_YET))
     return table
 
 
@@ -206,11 +211,18 @@ def _redefined(
     was = table.columns[at].name
     if was in table.primary:
         made = replace(made, not_null=True)
-    rest = _renamed_parts(replace(table, columns=table.columns[:at] + table.columns[at + 1 :]), was, made.name)
-    table = _placed(rest, made, at if place is None else place)
+    rest = replace(table, columns=table.columns[:at] + table.columns[at + 1 :])
+    if _find(rest, made.name) is not None:
+        made = replace(made, name=_NOT_YET + made.name)
+    table = _placed(_renamed_parts(rest, was, made.name), made, at if place is None else place)
     if primary:
         table = replace(table, primary=(made.name,))
     return replace(table, uniques=(*table.uniques, (made.name, (made.name,)))) if unique else table
+
+
+def _renamed(table: TableFacts, old: str, new: str) -> TableFacts:
+    columns = (replace(each, name=new) if each.name == old else each for each in table.columns)
+    return _renamed_parts(replace(table, columns=tuple(columns)), old, new)
 
 
 def _renamed_parts(table: TableFacts, old: str, new: str) -> TableFacts:
@@ -246,10 +258,8 @@ def _rename(table: TableFacts, words: Words, mariadb: bool) -> TableFacts:
         words.skip("IF", "EXISTS")
         at = _there(table, words.name())
         words.expect("TO")
-        new, was = words.name(), table.columns[at]
-        made = replace(was, name=new)
-        table = replace(table, columns=(*table.columns[:at], made, *table.columns[at + 1 :]))
-        return _renamed_parts(table, was.name, new)
+        new = words.name()
+        return _renamed(table, table.columns[at].name, new if _find(table, new) in (None, at) else _NOT_YET + new)
     if not words.any_of("TO", "AS"):
         words.skip("=")
     database, name = words.table(table.database)

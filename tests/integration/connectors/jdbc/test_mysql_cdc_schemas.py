@@ -87,6 +87,17 @@ def test_rows_have_the_columns_of_their_time(any_log: CapturedMaria, late: bool)
     assert by_id[18].value["after"] == {"id": 18, "word": "o"}
 
 
+@pytest.mark.parametrize("swap", ["RENAME COLUMN a TO b, RENAME COLUMN b TO a", "CHANGE a b int, CHANGE b a int"])
+def test_columns_that_swap_their_names_keep_their_values(captured: CapturedMaria, swap: str) -> None:
+    captured.execute("CREATE TABLE line (id int PRIMARY KEY, a int, b int)")
+    run = captured.run(snapshot_mode="no_data").start()
+    run.poll()
+    captured.execute("INSERT INTO line VALUES (1, 10, 20)", f"ALTER TABLE line {swap}")
+    captured.execute("INSERT INTO line (id, a, b) VALUES (2, 10, 20)")
+    captured.until(run, lambda: 2 in ids(run.records))
+    assert [r.value["after"] for r in run.records] == [{"id": 1, "a": 10, "b": 20}, {"id": 2, "b": 20, "a": 10}]
+
+
 @pytest.mark.parametrize("metadata", METADATA)
 def test_rows_that_are_read_again_have_the_columns_of_their_time(
     captured: CapturedMaria, metadata: str, monkeypatch: pytest.MonkeyPatch

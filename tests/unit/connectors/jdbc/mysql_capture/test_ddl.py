@@ -156,6 +156,7 @@ def test_a_table_like_another() -> None:
         ("CHANGE id number bigint", ["number", "word"], ["number"]),
         ("CHANGE COLUMN word id2 text FIRST", ["id2", "id"], ["id"]),
         ("RENAME COLUMN id TO `a.b`", ["a.b", "word"], ["a.b"]),
+        ("RENAME COLUMN id TO ID", ["ID", "word"], ["ID"]),
         ("MODIFY word int FIRST", ["word", "id"], ["id"]),
         (
             "ADD INDEX i (word), ADD KEY (id), ADD CONSTRAINT u UNIQUE (word), ALTER word SET DEFAULT 'x'",
@@ -174,6 +175,19 @@ def test_a_table_is_altered(sql: str, columns: list[str], primary: list[str]) ->
     assert names(table) == columns
     assert list(table.primary) == primary
     assert all(column.not_null for column in table.columns if column.name in table.primary)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "RENAME COLUMN id TO word, RENAME COLUMN word TO id",
+        "CHANGE id word int, CHANGE word id varchar(20)",
+    ],
+)
+def test_columns_swap_their_names(sql: str) -> None:
+    table = altered(f"ALTER TABLE line {sql}")
+    assert [(column.name, column.base) for column in table.columns] == [("word", "int"), ("id", "varchar")]
+    assert table.primary == ("word",)
 
 
 def test_what_becomes_of_a_column() -> None:
