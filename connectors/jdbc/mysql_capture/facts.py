@@ -175,6 +175,8 @@ def column(words: Words, charset: str | None, mariadb: bool) -> tuple[ColumnFact
             made = _with_charset(made, words.name().lower())
         elif words.skip("COLLATE"):
             made = _collated(made, words.name().lower())
+        elif words.skip("BYTE"):
+            made = _with_charset(made, "binary")
         elif words.skip("ASCII"):
             made = _with_charset(made, "latin1")
         elif words.skip("UNICODE"):

@@ -118,7 +118,7 @@ def fits(of: Layout, facts: ColumnFacts) -> bool:
         return of.detail == (facts.length if facts.length is not None else 1)
     if facts.base in ("char", "varchar") and facts.length:
         return (of.detail - (of.kind == VARCHAR_COMPRESSED)) % facts.length == 0
-    if of.kind == BLOB:
+    if of.kind == BLOB and facts.length is None:  # else it is the smallest type that has room for so much
         return of.prefix == {"t": 1, "m": 3, "l": 4}.get(facts.base[0] if facts.base not in ("text", "blob") else "", 2)
     return True
 

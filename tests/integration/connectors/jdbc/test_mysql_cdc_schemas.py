@@ -240,6 +240,22 @@ def test_the_stream_reads_a_value_as_the_snapshot_does(captured: CapturedMaria, 
         late.close()
 
 
+@pytest.mark.parametrize(
+    "written", ["text(65535)", "text(50)", "blob(100)", "blob(300000)", "text byte", "char(3) byte"]
+)
+def test_a_column_is_what_the_server_makes_of_its_type(captured: CapturedMaria, written: str) -> None:
+    captured.execute("CREATE TABLE line (id int PRIMARY KEY)")
+    run = captured.run(snapshot_mode="no_data").start()
+    run.poll()
+    captured.execute("INSERT INTO line VALUES (1)")
+    run.poll_until(1)
+    captured.execute(f"ALTER TABLE line ADD word {written}", "INSERT INTO line VALUES (2, 'a')")
+    *_, streamed = run.poll_until(2)
+    *_, read = captured.run(topic_prefix="read").start().poll_until(2)
+    assert streamed.value["after"] == read.value["after"]
+    assert _plain(streamed.value_schema) == _plain(read.value_schema)
+
+
 def _plain(schema: Any) -> list[tuple[str, Any]]:
     return [(field.name, field.schema) for field in schema.field("after").schema.fields]
 
