@@ -167,15 +167,19 @@ class Tables:
         known = self._known.get(name) or self._look_up(name)
         return None if known is None else self.form(known.facts)
 
-    def follow(self, sql: str, database: str, place: Place, end: Place) -> list[Change]:
-        """Take note of a statement between these places of the log: what it does to tables."""
+    def follow(self, sql: str, database: str, place: Place, end: Place, at: int) -> list[Change]:
+        """Take note of a statement between these places of the log: what it does to tables.
+
+        Args:
+            at: when it was run, in seconds since 1970.
+        """
         found = [each.folded() if self._folds else each for each in changes(sql, database)]
         self._touched = self._touched or bool(found)
         for change in found:
-            self._follow(change, place, end)
+            self._follow(change, place, end, at)
         return found
 
-    def _follow(self, change: Change, place: Place, end: Place) -> None:
+    def _follow(self, change: Change, place: Place, end: Place, at: int) -> None:
         name = change.table
         if change.kind == "drop" and not name[1]:
             for each in [each for each in self._known if each[0] == name[0]]:
@@ -191,12 +195,12 @@ class Tables:
             self._known.pop(name)
             self._known[change.to] = _Known(replace(known.facts, database=change.to[0], name=change.to[1]), end)
         elif change.kind in ("alter", "create") and self._concerns(change):
-            self._redefine(change, known, end)
+            self._redefine(change, known, end, at)
 
     def _concerns(self, change: Change) -> bool:
         return change.table in self._known or self.follows(*change.table)
 
-    def _redefine(self, change: Change, known: _Known | None, end: Place) -> None:
+    def _redefine(self, change: Change, known: _Known | None, end: Place, at: int) -> None:
         server = self._server
         assert server is not None
         name = change.table
@@ -207,8 +211,8 @@ class Tables:
                 if known is None:
                     return  # looked up when rows come
                 facts = ddl.altered(known.facts, change, server.mariadb)
-            elif known is not None and change.keeps:
-                return
+            elif change.keeps and (known is not None or 0 < server.changed_at(*name) < at):
+                return  # it was there: MySQL has such a statement in its log all the same
             else:
                 facts = ddl.created(change, self._other, server.charset(name[0]), server.mariadb)
         except NotUnderstood as error:

@@ -240,7 +240,7 @@ class Changes:
         if not event.end and self.transaction is not None:  # CREATE TABLE ... SELECT, in a transaction with its rows
             place = Place(self._file, self.transaction.position)
             end = Place(self._file, self.transaction.position + 1)
-        changes = self._tables.follow(found.sql, found.database, place, end)
+        changes = self._tables.follow(found.sql, found.database, place, end, event.at)
         if changes:
             self._maps.clear()
         for change in changes:
