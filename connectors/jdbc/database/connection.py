@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
@@ -44,6 +45,8 @@ _DRIVERS: Final[Mapping[str, Mapping[str, Any]]] = {
     "oracledb": {"tcp_connect_timeout": CONNECT_TIMEOUT},
 }
 
+#: Seconds after which a connection is asked whether it is still there, before a transaction relies on it.
+_IDLE_S: Final = 1.0
 _KEY: Final = "jdbc.credentials.provider.class"
 #: What Java's connectors call the default.
 _BUILT_IN: Final = ("", "io.confluent.connect.jdbc.util.DefaultJdbcCredentialsProvider")
@@ -73,6 +76,7 @@ class Database:
         self._credentials = credentials_for(config)
         self._engine: Engine | None = None
         self._connection: Connection | None = None
+        self._used = 0.0  # when the last transaction ended, by the monotonic clock
         self._given_up = threading.Event()
         self._waiter = Waiter()
 
@@ -117,6 +121,7 @@ class Database:
         for attempt in range(1, self.settings.attempts + 1):
             try:
                 self._connection = self._made().connect()
+                self._used = time.monotonic()
                 self._waiter.goes_on()
                 return self._connection
             except (SQLAlchemyError, OSError) as error:
@@ -141,6 +146,9 @@ class Database:
         connection.
         """
         connection = self.connect()
+        if time.monotonic() - self._used > _IDLE_S and not self._answers(connection):
+            self.discard()
+            connection = self.connect()
         try:
             with connection.begin():
                 yield connection
@@ -148,6 +156,16 @@ class Database:
             if not isinstance(error, Exception) or passes(error) or connection.invalidated:
                 self.discard()
             raise
+        finally:
+            self._used = time.monotonic()
+
+    def _answers(self, connection: Connection) -> bool:
+        """Whether the server still knows a connection: it, or something between, may have ended an idle one."""
+        try:
+            return bool(self.dialect.do_ping(connection.connection.dbapi_connection))  # type: ignore[arg-type]
+        except Exception as error:  # a broken connection breaks in many ways
+            log.debug("an idle connection to %s is gone: %s", self, error)
+            return False
 
     @contextmanager
     def looking(self) -> Iterator[Connection]:

@@ -144,7 +144,7 @@ def test_a_task_that_was_away_does_not_guess(captured: CapturedMaria, metadata: 
 
 @pytest.mark.parametrize("metadata", METADATA)
 def test_a_table_that_is_there_is_not_created_again(captured: CapturedMaria, metadata: str) -> None:
-    """MySQL has such a statement in its log all the same; MariaDB has not, unless the table was made behind its back."""
+    """MySQL logs such a statement all the same; MariaDB does not, unless the table is made without its knowledge."""
     captured.execute(f"SET GLOBAL binlog_row_metadata = {metadata}")
     captured.execute("CREATE TABLE other (id int PRIMARY KEY)")
     run = captured.run(snapshot_mode="no_data").start()

@@ -13,6 +13,7 @@ import pytest
 
 from connect import ConnectError, Schema, SinkRecord, TopicPartition, Type
 from connect.testing import SinkRun
+from connectors.jdbc.database import connection
 from connectors.jdbc.sink import JdbcSinkConnector
 from tests.integration.connectors.jdbc.sink_fixtures import target
 from tests.integration.connectors.jdbc.sink_targets import Maria, Postgres, Sqlite, Target, person
@@ -50,6 +51,31 @@ def test_poison_rows_are_found_and_cost_no_other(target: Target, mode: str, coun
     assert target.execute("SELECT count(*) FROM people") == [(count + 1 - len(bad),)]
     why = str(sink.errant[0][1])
     assert 'partition 0, offset 3: Table "people" of ' in why
+
+
+@pytest.mark.parametrize("kind", ["postgresql", "mariadb"])
+def test_an_idle_connection_that_the_server_has_ended_costs_no_try(
+    request: pytest.FixtureRequest, mariadb: MariaServer, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "_IDLE_S", 0)
+    target: Target = Maria(mariadb) if kind == "mariadb" else Postgres(request.getfixturevalue("postgres_database"))
+    name = f"idle_{uuid.uuid4().hex[:12]}"
+    with run(target, max_retries="0", auto_create="true", table_name_format=name) as sink:
+        sink.put(person(1))
+        if kind == "mariadb":
+            ((number,),) = target.execute(
+                f"SELECT id FROM information_schema.processlist WHERE db = '{mariadb.name}' AND id <> CONNECTION_ID()"
+            )
+            target.execute(f"KILL {number}")
+        else:
+            target.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+        sink.put(person(2))
+        assert sink.retries == 0
+    assert target.execute(f"SELECT id FROM {name} ORDER BY id") == [(1,), (2,)]
+    target.execute(f"DROP TABLE {name}")
 
 
 def test_staging_tables_do_not_become_more(postgres_database: PostgresDatabase) -> None:
@@ -323,7 +349,8 @@ def test_a_database_that_dies_in_the_middle_loses_and_doubles_nothing(kind: str,
         server.close()
 
 
-def test_a_lost_connection_is_made_again(postgres_database: PostgresDatabase) -> None:
+def test_a_lost_connection_is_made_again(postgres_database: PostgresDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "_IDLE_S", float("inf"))
     target = Postgres(postgres_database)
     with run(target, auto_create="true", insert_mode="upsert", pk_mode="record_key") as sink:
         sink.put(person(1))
