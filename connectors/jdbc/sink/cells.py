@@ -116,6 +116,10 @@ class Zones:
             return self._wall_clock(midnight).cast(pa.date32(), safe=False)
         return array
 
+    def instants(self, clocks: pa.Array) -> pa.Array:
+        """Dates and times without a zone, for a column that has one."""
+        return pc.assume_timezone(clocks, self._name or "UTC", ambiguous="earliest", nonexistent="earliest")
+
     def _wall_clock(self, instants: pa.Array) -> pa.Array:
         if self._name is None:
             return instants.view(pa.timestamp(instants.type.unit))
@@ -148,6 +152,8 @@ def _plain(meaning: Meaning, column: FieldColumn, takes: sqlalchemy.types.TypeEn
         return _durations(column, takes)
     if meaning.unit:
         counted = _counted(meaning, column, takes)
+        if meaning.kind == "datetime" and isinstance(takes, sqlalchemy.DateTime) and takes.timezone:
+            counted = zones.instants(counted)
         return _infinite(meaning, column.array, counted) if zones.infinity else counted
     if column.is_arrow or kind not in ("timestamp", "time"):
         try:

@@ -132,6 +132,26 @@ def test_instants_in_an_array_are_read_in_db_timezone_like_single_ones(postgres_
     assert target.execute("SELECT * FROM types") == [(clock, [clock, None], [INSTANT], [dt.date(2024, 3, 30)])]
 
 
+@pytest.mark.parametrize(("zone", "hour"), [("UTC", 12), ("Asia/Tokyo", 3)])
+def test_debezium_s_times_without_a_zone_are_those_of_db_timezone_in_a_column_with_one(
+    postgres_database: PostgresDatabase, zone: str, hour: int
+) -> None:
+    """Whatever the zone of the server's sessions is."""
+    target = Postgres(postgres_database)
+    target.execute(f"ALTER DATABASE {postgres_database.name} SET timezone = 'America/New_York'")
+    target.execute("CREATE TABLE types (micros timestamptz, several timestamptz[])")
+    micros = Schema(Type.INT64, name="io.debezium.time.MicroTimestamp", version=1)
+    schema = Schema.struct({"micros": micros, "several": Schema.array(micros)})
+    written = int(dt.datetime(2024, 3, 31, 12, tzinfo=dt.UTC).timestamp()) * 1_000_000
+    infinity = 9223372036825200000
+    with run(target, debezium_records="true", db_timezone=zone) as sink:
+        values = ({"micros": each, "several": [written]} for each in (written, infinity))
+        sink.put(*values, schema=schema, topic="types")
+    at = f"2024-03-31 {hour:02d}:00:00+00"
+    found = target.execute("SET timezone = 'UTC'; SELECT micros::text, several::text FROM types")
+    assert found == [(at, f'{{"{at}"}}'), ("infinity", f'{{"{at}"}}')]
+
+
 def test_a_column_with_a_zone_holds_every_instant_that_postgresql_has(postgres_database: PostgresDatabase) -> None:
     target = Postgres(postgres_database)
     schema = Schema.struct({"at": Schema(Type.STRING, name="io.debezium.time.ZonedTimestamp", version=1)})
