@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 import sqlalchemy
+from sqlalchemy.dialects import postgresql
 from sqlalchemy.exc import NoSuchTableError, SAWarning, SQLAlchemyError
 from sqlalchemy.types import TypeEngine
 
@@ -51,6 +52,14 @@ class TargetColumn:
     default: str | None = None
     counts: bool = False
     comment: str | None = None
+
+    @property
+    def base(self) -> TypeEngine[Any]:
+        """The type of its values: of a domain of PostgreSQL that of which it is made."""
+        found = self.type
+        while isinstance(found, postgresql.DOMAIN):
+            found = found.data_type
+        return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -314,7 +314,7 @@ class Writer:
         for wanted, column in zip(all_wanted, columns, strict=True):
             try:
                 array = cells(
-                    wanted.meaning, fields[wanted.name], column.type, self._zones, filled=self._options.defaults
+                    wanted.meaning, fields[wanted.name], column.base, self._zones, filled=self._options.defaults
                 )
             except RowError as error:
                 if self._options.trimmed:  # the error quotes the value
@@ -428,7 +428,7 @@ def _filled(unit: Unit, all_wanted: Sequence[Wanted], columns: Sequence[TargetCo
     """The fields of a unit, such that each column takes what stands for a missing value."""
     fields = {**(unit.values or {}), **unit.keys}
     for wanted, column in zip(all_wanted, columns, strict=True):
-        is_json = wanted.meaning.kind == "json" or isinstance(column.type, sqlalchemy.JSON)
+        is_json = wanted.meaning.kind == "json" or isinstance(column.base, sqlalchemy.JSON)
         if wanted.name in unit.kept and is_json and wanted.schema.type is Type.STRING:
             texts = [json.dumps(item) for item in fields[wanted.name].items]
             fields[wanted.name] = FieldColumn(wanted.schema, texts)
@@ -437,7 +437,7 @@ def _filled(unit: Unit, all_wanted: Sequence[Wanted], columns: Sequence[TargetCo
 
 def _ignores_case(plan: _Plan | None) -> bool:
     keys = plan.columns[: plan.layout.keys] if plan else ()
-    return any(isinstance(column.type, postgresql.CITEXT) for column in keys)
+    return any(isinstance(column.base, postgresql.CITEXT) for column in keys)
 
 
 def _signature(unit: Unit) -> Any:

@@ -152,6 +152,19 @@ def test_debezium_s_times_without_a_zone_are_those_of_db_timezone_in_a_column_wi
     assert found == [(at, f'{{"{at}"}}'), ("infinity", f'{{"{at}"}}')]
 
 
+def test_a_column_of_a_domain_takes_what_its_type_takes(postgres_database: PostgresDatabase) -> None:
+    target = Postgres(postgres_database)
+    target.execute(f"ALTER DATABASE {postgres_database.name} SET timezone = 'America/New_York'")
+    target.execute(
+        "CREATE DOMAIN moment AS timestamptz; CREATE DOMAIN late AS moment CHECK (VALUE > '2020-01-01');"
+        "CREATE DOMAIN sizes AS int[]; CREATE TABLE types (at late, sizes sizes)"
+    )
+    schema = Schema.struct({"at": logical.TIMESTAMP, "sizes": Schema.array(Schema(Type.INT32))})
+    with run(target) as sink:
+        sink.put({"at": INSTANT, "sizes": [1, 2]}, schema=schema, topic="types")
+    assert target.execute("SELECT at::timestamptz, sizes::int[] FROM types") == [(INSTANT, [1, 2])]
+
+
 def test_a_column_with_a_zone_holds_every_instant_that_postgresql_has(postgres_database: PostgresDatabase) -> None:
     target = Postgres(postgres_database)
     schema = Schema.struct({"at": Schema(Type.STRING, name="io.debezium.time.ZonedTimestamp", version=1)})
