@@ -177,9 +177,14 @@ _POSTGRESQL: Final[dict[str, TypeEngine[Any]]] = {
 }
 
 
+_NUMERIC: Final[TypeEngine[Any]] = postgresql.NUMERIC()
+
+
 def _postgresql(meaning: Meaning) -> TypeEngine[Any]:
     if meaning.kind == "decimal":
-        return postgresql.NUMERIC(meaning.precision, meaning.scale if meaning.precision else None)
+        precision, scale = meaning.precision or 0, meaning.scale or 0
+        # Without limits it holds every number; before version 15 no others can be said.
+        return postgresql.NUMERIC(precision, scale) if 0 <= scale <= precision <= 1000 and precision else _NUMERIC
     if meaning.kind == "array":
         assert meaning.element is not None
         return postgresql.ARRAY(_postgresql(meaning.element))
@@ -216,7 +221,8 @@ def _mysql(meaning: Meaning, key: bool) -> TypeEngine[Any]:
     if meaning.kind == "decimal":
         # There are no negative scales; as many digits behind the point as there can be where each value has its own.
         scale = 30 if meaning.unit else min(max(meaning.scale or 0, 0), 30)
-        return mysql.DECIMAL(min(max(meaning.precision or 65, scale), 65), scale)
+        digits = meaning.precision - min(meaning.scale or 0, 0) if meaning.precision else 65
+        return mysql.DECIMAL(min(max(digits, scale), 65), scale)
     if key and meaning.kind == "string":
         return mysql.VARCHAR(255, charset="utf8mb4", collation="utf8mb4_bin")
     if key and meaning.kind == "bytes":

@@ -52,6 +52,24 @@ def test_every_type_is_one_of_every_database(kind: str, key: bool) -> None:
             assert column_type(meaning_of(schema, debezium), kind, key=key).compile(dialect=DIALECTS[kind])
 
 
+@pytest.mark.parametrize(
+    ("precision", "scale", "in_postgresql", "in_mysql"),
+    [
+        ("5", "-2", "NUMERIC", "DECIMAL(7, 0)"),
+        ("2", "5", "NUMERIC", "DECIMAL(5, 5)"),
+        ("0", "2", "NUMERIC", "DECIMAL(65, 2)"),
+        ("1000", "3", "NUMERIC(1000, 3)", "DECIMAL(65, 3)"),
+        ("1001", "3", "NUMERIC", "DECIMAL(65, 3)"),
+    ],
+)
+def test_a_decimal_s_column_holds_what_its_digits_allow(
+    precision: str, scale: str, in_postgresql: str, in_mysql: str
+) -> None:
+    of = logical.decimal(0).replace(parameters={"scale": scale, "connect.decimal.precision": precision})
+    for kind, expected in (("postgresql", in_postgresql), ("mysql", in_mysql)):
+        assert column_type(meaning_of(of), kind).compile(dialect=DIALECTS[kind]) == expected
+
+
 def test_keys_of_mysql_are_compared_by_their_bytes() -> None:
     written = column_type(meaning_of(Schema(Type.STRING)), "mysql", key=True).compile(dialect=DIALECTS["mysql"])
     assert written == "VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
