@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from connect import ConnectError
+from connect import ConnectError, RetriableError
 from connect.data.times import EPOCH
 from connectors.jdbc.database.columns import Column, Kind
 from connectors.jdbc.database.columns import Mapping as ColumnMapping
@@ -18,6 +18,10 @@ from connectors.jdbc.source.plan import Plan, plan
 from connectors.jdbc.source.rows import Rows
 from connectors.jdbc.source.servers import Select, Server
 from connectors.jdbc.source.tables import bracketed, statement
+
+
+class ColumnsChanged(RetriableError):
+    """The columns by which rows are found are of other types than before: what was asked does not fit them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +110,15 @@ class NewRows:
         return Select(text, whole.source, whole.table, self._query)
 
     def rows(self, columns: Sequence[Column]) -> Rows:
-        """How rows with these columns are converted."""
+        """How rows with these columns are converted.
+
+        Raises:
+            ColumnsChanged: see there. The next `ask` fits them.
+        """
         columns = tuple(columns)
+        if self._plan is not None and not self._plan.fits(columns):
+            self._plan, self.last_time = None, None
+            raise ColumnsChanged(f"Columns of {self.part} have been given other types.")
         found = self._shapes.get(columns)
         if found is None:
             if not columns:

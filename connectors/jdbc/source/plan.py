@@ -33,6 +33,12 @@ class Plan:
     key: Column | None = None
     sorted: Column | None = None
 
+    def fits(self, columns: Sequence[Column]) -> bool:
+        """Whether the columns that show what is new are of the same types among these, if they are there."""
+        now = {column.name: (column.kind, column.fraction) for column in columns}
+        known = (*self.times, self.number) if self.number else self.times
+        return all(now.get(each.name, (each.kind, each.fraction)) == (each.kind, each.fraction) for each in known)
+
 
 def names(options: JdbcSourceOptions, part: Part) -> tuple[str, tuple[str, ...], str]:
     """The mode, timestamp columns and incrementing column of a table by the keys; the last may be empty.

@@ -20,7 +20,7 @@ from connectors.jdbc.database import Database
 from connectors.jdbc.database.columns import Column
 from connectors.jdbc.source import offsets
 from connectors.jdbc.source.keys import BOTH, INCREMENTING, SNAPSHOT, TIMESTAMP, JdbcSourceOptions
-from connectors.jdbc.source.new_rows import NewRows
+from connectors.jdbc.source.new_rows import ColumnsChanged, NewRows
 from connectors.jdbc.source.offsets import Position
 from connectors.jdbc.source.parts import Part
 from connectors.jdbc.source.plan import names
@@ -162,6 +162,13 @@ class Reader:
     # What is asked.
 
     def _open(self) -> None:
+        try:
+            self._ask()
+        except ColumnsChanged:
+            self._database.discard()  # its statement may be open
+            self._ask()
+
+    def _ask(self) -> None:
         connection = self._server.connect(self._options.transaction_isolation_mode)
         asked = self._new.ask(connection)
         self._asked = (self.position, 0)

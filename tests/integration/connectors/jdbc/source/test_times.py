@@ -218,6 +218,21 @@ def test_both_bounds_are_in_the_zone_of_the_database(shop: Any, zone: str, poll_
             assert record.value["at"] == moment.replace(microsecond=moment.microsecond // 1000 * 1000)
 
 
+@pytest.mark.parametrize("was", ["timestamp", "timestamptz"])
+def test_a_column_that_gets_or_loses_its_zone_hides_no_row(postgresql_shop: Any, was: str) -> None:
+    """Its times are those of db.timezone when it has none: hours apart from what they are in UTC."""
+    postgresql_shop.execute(f"CREATE TABLE t (id int PRIMARY KEY, at {was} NOT NULL)")
+    postgresql_shop.execute("INSERT INTO t VALUES (1, '2024-01-01 10:00')")
+    with postgresql_shop.run(mode="timestamp", timestamp_column_name="at", db_timezone="Asia/Tokyo") as run:
+        run.poll_until(1)
+        becomes = "timestamptz" if was == "timestamp" else "timestamp"
+        postgresql_shop.execute(f"ALTER TABLE t ALTER at TYPE {becomes} USING at AT TIME ZONE 'Asia/Tokyo'")
+        postgresql_shop.execute("INSERT INTO t SELECT 2, at + interval '1 second' FROM t")
+        run.poll_until(2)
+        run.poll()
+        assert _ids(run) == [1, 2]
+
+
 def test_moments_need_no_zone(postgresql_shop: Any) -> None:
     postgresql_shop.execute("CREATE TABLE t (id int PRIMARY KEY, at timestamptz NOT NULL)")
     postgresql_shop.execute("INSERT INTO t VALUES (1, '2024-05-01 12:00:00+02')")
