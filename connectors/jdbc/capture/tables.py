@@ -150,7 +150,10 @@ class Tables:
             )
             for column in relation.columns
         ]
-        key = facts.key if facts else tuple(column.name for column in relation.columns if column.key)
+        key = facts.key if facts else ()
+        if not key or not {column.name for column in relation.columns}.issuperset(key):
+            # It has no key any more, or another one by now. What identifies these rows is all of a row with FULL.
+            key = tuple(column.name for column in relation.columns if column.key and relation.identity != "f")
         return self._made(relation.schema, relation.table, columns, key)
 
     def of_facts(self, facts: TableFacts) -> Table:
