@@ -43,7 +43,7 @@ class HeaderLogin:
 
     Args:
         name: of the header.
-        value: the value, or a function that returns it for each request.
+        value: the value, or a function that returns it for each request; without blanks around it.
     """
 
     def __init__(self, name: str, value: str | Callable[[], str]) -> None:
@@ -52,11 +52,12 @@ class HeaderLogin:
 
     def headers(self) -> Mapping[str, str]:
         """See `Login`."""
-        return {self._name: self._value if isinstance(self._value, str) else self._value()}
+        # A file with a token mostly ends with a line feed.
+        return {self._name: (self._value if isinstance(self._value, str) else self._value()).strip()}
 
     def refused(self, headers: Mapping[str, str]) -> bool:
         """See `Login`."""
-        return not isinstance(self._value, str) and self._value() != headers.get(self._name)
+        return not isinstance(self._value, str) and self.headers() != headers
 
 
 def bearer(token: str) -> HeaderLogin:

@@ -144,10 +144,10 @@ class RestClient:
         """
         if origin(request.url) != self.where:
             raise RestError(f"{origin(request.url)} is another server than {self.where}, and is not shown its login.")
-        carried = self._login.headers() if self._login else {}
+        carried = self._carried()
         answer = self._exchange(request, carried)
         if answer.status == 401 and self._login and self._login.refused(carried):
-            carried = self._login.headers()
+            carried = self._carried()
             answer = self._exchange(request, carried)
         headers = {name.lower(): value for name, value in answer.headers}
         pause = self.limits.seen(answer.status, headers)
@@ -162,6 +162,17 @@ class RestClient:
         self._connections.close()
 
     # Inside.
+
+    def _carried(self) -> Mapping[str, str]:
+        """The headers of the login."""
+        carried = self._login.headers() if self._login else {}
+        for name, value in carried.items():
+            if not (value.isascii() and value.isprintable()):  # Python's own error would show it
+                raise RestError(
+                    f"The login for {self.where}, the header {name}, has a character that no header can have: a line "
+                    "break, for example."
+                )
+        return carried
 
     def _exchange(self, request: Request, carried: Mapping[str, str]) -> Answer:
         url = request.url

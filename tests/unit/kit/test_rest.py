@@ -241,6 +241,21 @@ def test_a_login_from_a_class_is_asked_again_after_401(api: RestApi, client: Cal
     assert client(login=HeaderLogin("Authorization", lambda: next(given))).send(Request(f"{api.url}/all")).status == 200
 
 
+def test_a_login_may_end_with_a_line_feed(api: RestApi, client: Callable[..., RestClient]) -> None:
+    api.authorization = "Bearer t0ken-51x"
+    for login in (bearer("t0ken-51x\n"), HeaderLogin("Authorization", lambda: "Bearer t0ken-51x\n")):
+        assert client(login=login).send(Request(f"{api.url}/all")).status == 200
+
+
+def test_a_login_that_no_header_can_have_is_not_shown(api: RestApi, client: Callable[..., RestClient]) -> None:
+    for secret in ("t0ken\n51x", "t0ken\u201351x"):
+        with pytest.raises(RestError, match="the header Authorization, has a character that no header can") as raised:
+            client(login=bearer(secret)).send(Request(f"{api.url}/all"))
+        assert "t0ken" not in str(raised.value)
+        assert not raised.value.passing
+    assert api.requests == []
+
+
 def test_a_redirection_is_followed_within_the_server_only(api: RestApi, client: Callable[..., RestClient]) -> None:
     asking = client(login=bearer("t0ken"))
     api.script = [Said(302, {"Location": "/all?moved=1"})]
