@@ -95,7 +95,8 @@ class RestClient:
         self.where = origin(url)
         self.limits = limits or RateLimit()
         self._login = login
-        self._headers = {"User-Agent": f"connect-runtime/{__version__}", "Accept": "*/*", **(headers or {})}
+        own = {"User-Agent": f"connect-runtime/{__version__}", "Accept": "*/*"}
+        self._headers = _together(own, headers or {})
         self._retries = retries or RetryBudget(10, 1.0, longest=60.0, waits_for=self.where)
         self._stopping = stopping
         self._connections = Connections(timeout=timeout, connect_timeout=connect_timeout, tls=tls, proxy=proxy)
@@ -194,7 +195,7 @@ class RestClient:
                 request.method,
                 url,
                 request.body,
-                {**self._headers, **request.headers, **carried},
+                _together(self._headers, request.headers, carried),
                 most_bytes=self._most_bytes,
             )
             status = answer.status
@@ -269,3 +270,8 @@ class RestClient:
                 return False
             time.sleep(min(_LOOK_S, max(0.001, min(moment, until) - now)))
         return True
+
+
+def _together(*several: Mapping[str, str]) -> dict[str, str]:
+    """All of these headers. Of one that is there twice, in whatever case its name is written, the last."""
+    return dict({name.lower(): (name, value) for each in several for name, value in each.items()}.values())

@@ -171,7 +171,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.command,
             parts.path,
             dict(parse_qsl(parts.query, keep_blank_values=True)),
-            {name.lower(): value for name, value in self.headers.items()},
+            {name.lower(): ", ".join(self.headers.get_all(name)) for name in self.headers},
             body,
         )
         with server.lock:

@@ -256,6 +256,13 @@ def test_a_login_that_no_header_can_have_is_not_shown(api: RestApi, client: Call
     assert api.requests == []
 
 
+def test_a_header_is_sent_once_however_its_name_is_written(api: RestApi, client: Callable[..., RestClient]) -> None:
+    asking = client(headers={"user-agent": "shop", "content-type": "text/plain", "X-One": "1"})
+    asking.send(Request(f"{api.url}/hook", "POST", b"a", {"Content-Type": "application/json"}))
+    headers = api.requests[0].headers
+    assert (headers["user-agent"], headers["content-type"], headers["x-one"]) == ("shop", "application/json", "1")
+
+
 def test_a_redirection_is_followed_within_the_server_only(api: RestApi, client: Callable[..., RestClient]) -> None:
     asking = client(login=bearer("t0ken"))
     api.script = [Said(302, {"Location": "/all?moved=1"})]
