@@ -1,6 +1,7 @@
 """What the sinks write, on real clusters: ids and versions, write methods, deletions, routing, targets, mappings."""
 
 import datetime as dt
+from collections.abc import Callable
 from decimal import Decimal
 
 import pytest
@@ -8,6 +9,8 @@ import pytest
 from connect import ConnectError, DataError, Header, Headers, Schema, SinkRecord, Type, logical
 from connect.data.unavailable import UNAVAILABLE
 from tests.integration.connectors.elasticsearch.sink_fixtures import Target, only_elasticsearch, target
+from tests.servers.http_gate import Answer, HttpGate, said
+from tests.servers.opensearch import OpenSearchServer
 
 __all__ = ["only_elasticsearch", "target"]
 
@@ -306,6 +309,30 @@ def test_a_data_stream_is_made_and_takes_each_record_once(target: Target, keys: 
         (known,) = target.server.request("GET", f"/_data_stream/{stream}")["data_streams"]
         assert (known["name"], known["template"], known["generation"]) == (stream, stream, 1)
         target.server.request("DELETE", f"/_data_stream/{stream}")
+
+
+def test_a_data_stream_needs_no_right_to_see_templates(opensearch: OpenSearchServer) -> None:
+    target = Target(opensearch)
+
+    def without_templates(method: str, path: str, body: bytes, forward: Callable[[], Answer]) -> Answer:
+        refused = path.startswith("/_index_template")
+        return said(403, "security_exception", "no permissions for it") if refused else forward()
+
+    with HttpGate(opensearch.url) as gate:
+        gate.rule = without_templates
+        config = {"connection_url": gate.url, "data_stream_enabled": "true", "key_ignore": "true"}
+        sink = target.run(**config).start()
+        with pytest.raises(ConnectError, match="no matching index template found for data stream"):
+            sink.put(target.record({"n": 1}, timestamp=5))
+        template = {"index_patterns": [target.topic], "data_stream": {}, "priority": 500}
+        opensearch.request("PUT", f"/_index_template/{target.topic}", template)
+        with target.run(**config) as sink:
+            sink.put(target.record({"n": 1}, timestamp=5), target.record({"n": 2}, timestamp=5))
+            sink.commit()
+    assert sorted(each["n"] for each in target.documents().values()) == [1, 2]
+    (known,) = opensearch.request("GET", f"/_data_stream/{target.topic}")["data_streams"]
+    assert known["name"] == target.topic
+    opensearch.request("DELETE", f"/_data_stream/{target.topic}")
 
 
 def test_an_index_in_the_place_of_a_data_stream_is_said(target: Target) -> None:
