@@ -6,13 +6,14 @@ https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import quote
 
 from connect import ConnectError
 from connectors.elasticsearch.cluster.failures import missing_package
-from connectors.elasticsearch.cluster.security_keys import AwsOptions
+from connectors.elasticsearch.cluster.keys import OpenSearchOptions
 
 
-def signer(options: AwsOptions) -> Any:
+def signer(options: OpenSearchOptions) -> Any:
     """The value of opensearch-py's `http_auth`.
 
     Raises:
@@ -35,13 +36,20 @@ def signer(options: AwsOptions) -> Any:
     return Urllib3AWSV4SignerAuth(credentials, options.aws_region, options.aws_service or "es")
 
 
-def _of_role(session: Any, options: AwsOptions) -> Any:
+def _of_role(session: Any, options: OpenSearchOptions) -> Any:
     """Credentials of a role, which are renewed before they end."""
+    from botocore.config import Config
     from botocore.credentials import RefreshableCredentials
+
+    proxy = options.proxy
+    if proxy and options.proxy_user:
+        user, password = (quote(part, safe="") for part in options.proxy_user)
+        proxy = proxy.replace("://", f"://{user}:{password}@")
+    through = Config(proxies={"http": proxy, "https": proxy} if proxy else None)
 
     def renew() -> dict[str, str]:
         more = {"ExternalId": options.role_external_id} if options.role_external_id else {}
-        taken = session.client("sts").assume_role(
+        taken = session.client("sts", config=through).assume_role(
             RoleArn=options.role,
             RoleSessionName=options.role_session or "connect",
             DurationSeconds=options.role_seconds,
