@@ -26,7 +26,6 @@ _ROOM_S: Final = 3.0
 _SETTLE_S: Final = 1.0
 _SETTLE_ONE_BATCH_S: Final = 30.0
 _END_S: Final = 0.5
-_MOST_BYTES: Final = 1 << 20
 
 
 class HttpSinkTask(SinkTask):
@@ -41,7 +40,7 @@ class HttpSinkTask(SinkTask):
     def start(self, config: Mapping[str, str]) -> None:
         options = SinkOptions.parse(config)
         self._cutter = Cutter(options)
-        self._client = made_client(options, options.url, config, self.context.metrics, most_bytes=_MOST_BYTES)
+        self._client = made_client(options, options.url, config, self.context.metrics)
         self.context.exit_stack.callback(self._client.close)
         self._delivery = Delivery(options, self._client, Batches.written(config))
         self._failed: Exception | None = None

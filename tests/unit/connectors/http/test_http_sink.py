@@ -226,6 +226,15 @@ def test_what_fails_in_passing_is_sent_again_and_in_order(api: RestApi, failure:
 
 
 @pytest.mark.promise("P7")
+def test_a_long_answer_is_as_good_as_a_short_one(api: RestApi) -> None:
+    api.script = [Answer(201, {}, b"x" * (3 << 20))]  # of a batch an API may tell what it has made
+    with run(api) as sink:
+        sink.put("a", "b")
+        sink.commit()
+        assert [each.body for each in api.requests] == [b"a", b"b"]
+        assert sink.committed == {FIRST: 2}
+
+
 def test_it_is_given_up_after_max_retries_and_nothing_behind_is_committed(api: RestApi) -> None:
     api.decide = lambda seen: 500 if seen.body == b"3" else 204
     with failing(run(api, **{"max.retries": "2"})) as sink:
