@@ -23,11 +23,10 @@ from connect.data import java_text
 from connect.data.arrow_column import ArrowColumn
 from connect.data.column import Constant
 from connect.data.map_columns import MapColumns
-from connect.data.times import EPOCH_DAY
+from connect.data.times import DAY_MS, EPOCH_DAY, time_ms, timestamp_ms
 
 _OPTIONS: Final = orjson.OPT_PASSTHROUGH_DATETIME
 _ANY_KEYS: Final = _OPTIONS | orjson.OPT_NON_STR_KEYS
-_DAY_MS: Final = 86_400_000
 
 #: Changes a value so that the encoder writes what it should; None where it does so anyway.
 _Change = Callable[[Any], Any] | None
@@ -216,11 +215,11 @@ def _other(value: Any) -> Any:
     if isinstance(value, Decimal):
         return orjson.Fragment(str(value) if value.is_finite() else "null")
     if isinstance(value, dt.datetime):
-        return round((value if value.tzinfo else value.replace(tzinfo=dt.UTC)).timestamp() * 1000)
+        return timestamp_ms(value)
     if isinstance(value, dt.date):
-        return (value.toordinal() - EPOCH_DAY) * _DAY_MS
+        return (value.toordinal() - EPOCH_DAY) * DAY_MS
     if isinstance(value, dt.time):
-        return ((value.hour * 60 + value.minute) * 60 + value.second) * 1000 + value.microsecond // 1000
+        return time_ms(value)
     if isinstance(value, bytes | bytearray | memoryview):
         return base64.b64encode(value).decode()
     raise TypeError(f"{type(value).__name__} has no place in JSON")

@@ -13,6 +13,7 @@ import orjson
 
 from connect import ConnectError, SourceBatch, Values
 from connect.data import Deferred
+from connect.data.times import timestamp_ms
 from connect.kit import Answer, Request, RestClient, RestError, json_of, value_at
 from connect.kit.answers import parsed, utf8_of
 from connect.kit.pages import with_parameters
@@ -212,7 +213,6 @@ def _milliseconds(value: Any) -> int | None:
     if isinstance(value, int | float):
         return int(value if value > _SECONDS else value * 1000)
     try:
-        moment = dt.datetime.fromisoformat(str(value))
+        return timestamp_ms(dt.datetime.fromisoformat(str(value)))
     except ValueError:
         return None
-    return int((moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)).timestamp() * 1000)

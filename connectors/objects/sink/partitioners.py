@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 from connect import DataError, SinkBatch, Values
 from connect.data.column import Column, Constant, Plain
-from connect.data.times import DAY_MS, EPOCH_DAY
+from connect.data.times import DAY_MS, EPOCH_DAY, timestamp_ms
 from connectors.objects.sink.bad_rows import BadRows
 from connectors.objects.sink.time_pattern import TimePattern
 
@@ -203,10 +204,10 @@ def _milliseconds(value: Any, field: str) -> int:
     if isinstance(value, bool) or value is None:
         said = "nothing" if value is None else "a boolean"
         raise DataError(f'the field "{field}" of timestamp.field holds {said} instead of a time.')
-    if isinstance(value, int):
-        return value
+    if isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)):
+        return int(value)
     if isinstance(value, dt.datetime):
-        return round((value if value.tzinfo else value.replace(tzinfo=dt.UTC)).timestamp() * 1000)
+        return timestamp_ms(value)
     if isinstance(value, dt.date):
         return (value.toordinal() - EPOCH_DAY) * DAY_MS
     if isinstance(value, str):

@@ -564,6 +564,15 @@ def test_keys_beside_the_object_of_a_successor_are_not_replaced_by_fewer() -> No
     }
 
 
+def test_times_of_fields_are_milliseconds_without_their_fraction() -> None:
+    at = {"partitioner.class": "daily", "timestamp.extractor": "RecordField", "timestamp.field": "t"}
+    last = "2026-01-31T23:59:59.999"
+    with ObjectRun({**at, "flush.size": "5"}) as run:
+        run.put(*({"t": t} for t in (f"{last}900Z", f"{last}Z", 1769903999999, 1769903999999.0, 1769903999999.9)))
+        run.await_committed(5)
+    assert list(run.contents) == ["topics/test/year=2026/month=01/day=31/test+0+0000000000.json"]
+
+
 @pytest.mark.promise("P10")
 def test_no_offset_within_a_file_that_was_open_is_committed_where_another_object_is_found() -> None:
     """A task that began there would find no object of that name, and write the rest of the file again."""
