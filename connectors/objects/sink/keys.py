@@ -190,7 +190,8 @@ class _OwnOptions(
         "partition.field.name",
         default=[],
         group=NAMES,
-        doc="The fields for the partitioner field; dots lead into structs.",
+        doc="The fields for the partitioner field; dots lead into structs. A text of a struct that is null is the "
+        "folder null, as with Confluent's; another field that is missing or null is an error of its record.",
     )
     partition_field_format_path = settings.Boolean(
         "partition.field.format.path",

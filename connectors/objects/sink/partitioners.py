@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
-from connect import DataError, SinkBatch, Values
+from connect import DataError, Schema, SinkBatch, Type, Values
 from connect.data.column import Column, Constant, Plain
 from connect.data.times import DAY_MS, EPOCH_DAY, timestamp_ms
 from connectors.objects.sink.bad_rows import BadRows
@@ -73,7 +73,10 @@ class ByField:
         known: dict[tuple[type, Any], str] = {}
         found: list[str] = []
         bad: dict[int, Exception] = {}
+        schemas = batch.values.schemas
         for row, value in enumerate(field_of(batch.values, name)):
+            if value is None and _is_text(schemas[row], name):
+                value = "null"  # noqa: PLW2901 - as in Java, where only texts may be null
             kind = type(value)
             if kind is dict or kind is list:
                 bad[row] = _no_folder(name, value)
@@ -119,6 +122,12 @@ def formatted(pattern: TimePattern, times: Sequence[int]) -> list[str]:
             except ValueError as error:
                 bad[row] = DataError(f"the record has no folder: {error}")
         raise BadRows(bad) from None
+
+
+def _is_text(schema: Schema | None, name: str) -> bool:
+    """Whether a field of a struct is a text."""
+    field = schema.field(name) if schema is not None and schema.type is Type.STRUCT else None
+    return field is not None and field.schema.type is Type.STRING
 
 
 def _text(name: str, value: Any) -> str:

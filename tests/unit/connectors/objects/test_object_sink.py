@@ -12,7 +12,19 @@ import fastavro
 import pyarrow.parquet as pq
 import pytest
 
-from connect import ConnectError, Header, Headers, Schema, SinkRecord, TopicPartition, Values, logical, schema
+from connect import (
+    ConnectError,
+    DataError,
+    Header,
+    Headers,
+    Schema,
+    SinkRecord,
+    TopicPartition,
+    Type,
+    Values,
+    logical,
+    schema,
+)
 from connect.testing import Message
 from connectors.azure import AzureBlobSinkConnector
 from connectors.objects.formats import parquet_file
@@ -562,6 +574,18 @@ def test_keys_beside_the_object_of_a_successor_are_not_replaced_by_fewer() -> No
         "topics/test/partition=0/test+0+0000000004.keys.txt": b"k4\n",
         "topics/test/partition=0/test+0+0000000004.txt": b"v4\n",
     }
+
+
+def test_a_text_that_is_null_has_the_folder_null() -> None:
+    row = Schema.struct({"city": schema.OPTIONAL_STRING, "year": Schema(Type.INT32, optional=True)})
+    by_city = {"partitioner.class": "field", "partition.field.name": "city", "flush.size": "2"}
+    with ObjectRun(by_city) as run:
+        run.put(*(SinkRecord("test", {"city": city, "year": 1}, row) for city in (None, "Bern")))
+        run.await_committed(2)
+    assert [key.split("/")[2] for key in run.contents] == ["city=null", "city=Bern"]
+    refused = pytest.raises(DataError, match='the field "year" of partition.field.name is missing or null')
+    with ObjectRun({**by_city, "partition.field.name": "year"}) as run, refused:
+        run.put(SinkRecord("test", {"city": "Bern", "year": None}, row))
 
 
 def test_times_of_fields_are_milliseconds_without_their_fraction() -> None:
