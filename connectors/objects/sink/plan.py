@@ -227,7 +227,7 @@ def _partitioner(options: ObjectOptions) -> tuple[Partitioner, bool]:
                 raise ConfigError("partition.field.name", "is required for the partitioner field.")
             return ByField(names, options.directory_delim, with_names=options.partition_field_format_path), False
         case "time" | "daily" | "hourly":
-            given = options.path_format
+            given = options.path_format.removesuffix(options.directory_delim)
             pattern = {"daily": DAILY, "hourly": HOURLY}.get(kind, given)
             if not pattern:
                 raise ConfigError("path.format", f"is required for the partitioner time: {HOURLY}, for example.")

@@ -588,6 +588,14 @@ def test_a_text_that_is_null_has_the_folder_null() -> None:
         run.put(SinkRecord("test", {"city": "Bern", "year": None}, row))
 
 
+def test_a_path_may_end_with_the_delimiter_of_folders() -> None:
+    by_year = {"partitioner.class": "time", "path.format": "'year'=YYYY/", "timestamp.extractor": "Record"}
+    with ObjectRun({**by_year, "flush.size": "1"}) as run:
+        run.put(SinkRecord("test", {"n": 1}, timestamp=0))
+        run.await_committed(1)
+    assert list(run.contents) == ["topics/test/year=1970/test+0+0000000000.json"]
+
+
 def test_times_of_fields_are_milliseconds_without_their_fraction() -> None:
     at = {"partitioner.class": "daily", "timestamp.extractor": "RecordField", "timestamp.field": "t"}
     last = "2026-01-31T23:59:59.999"
