@@ -131,36 +131,44 @@ class Documents:
                 # A single float with as many digits as tell it from others.
                 return lambda value: float(java_text(schema, float(value))) if math.isfinite(value) else None
             case Type.ARRAY if schema.value_schema is not None:
-                element = self._change(schema.value_schema)
-                return None if element is None else lambda items: [_none_or(element, item) for item in items]
+                element = self._of_null(schema.value_schema)
+                return None if element is None else lambda items: [element(item) for item in items]
             case Type.MAP:
                 return self._of_map(schema)
             case Type.STRUCT:
                 return self._of_struct(schema)
         return None
 
+    def _of_null(self, schema: Schema) -> _Change:
+        """The same for a value that may be null: then it is the schema's default, as in Java's structs."""
+        change, default = self._change(schema), schema.default
+        if default is None:
+            return None if change is None else lambda item: None if item is None else change(item)
+        if change is None:
+            return lambda item: default if item is None else item
+        return lambda item: change(default if item is None else item)
+
     def _of_struct(self, schema: Schema) -> _Change:
-        changes = [(field.name, change) for field in schema.fields if (change := self._change(field.schema))]
+        changes = [(field.name, change) for field in schema.fields if (change := self._of_null(field.schema))]
         if not changes:
             return None
 
         def struct(value: Any) -> Any:
             changed = dict(value)
             for name, change in changes:
-                if changed.get(name) is not None:
-                    changed[name] = change(changed[name])
+                changed[name] = change(changed.get(name))
             return changed
 
         return struct
 
     def _of_map(self, schema: Schema) -> _Change:
-        value = None if schema.value_schema is None else self._change(schema.value_schema)
+        value = None if schema.value_schema is None else self._of_null(schema.value_schema)
         text_keys = schema.key_schema is not None and schema.key_schema.type is Type.STRING
-        if not (self._compact and text_keys):
-            return lambda items: [{"key": key, "value": _none_or(value, item)} for key, item in items.items()]
+        if self._compact and text_keys:
+            return None if value is None else lambda items: {key: value(item) for key, item in items.items()}
         if value is None:
-            return None
-        return lambda items: {key: _none_or(value, item) for key, item in items.items()}
+            return lambda items: [{"key": key, "value": item} for key, item in items.items()]
+        return lambda items: [{"key": key, "value": value(item)} for key, item in items.items()]
 
 
 def timed(document: bytes, field: str, time: bytes) -> bytes:
@@ -223,10 +231,6 @@ def _other(value: Any) -> Any:
     if isinstance(value, bytes | bytearray | memoryview):
         return base64.b64encode(value).decode()
     raise TypeError(f"{type(value).__name__} has no place in JSON")
-
-
-def _none_or(change: _Change, item: Any) -> Any:
-    return item if item is None or change is None else change(item)
 
 
 def _called(schema: Schema | None, kinds: set[type]) -> str:

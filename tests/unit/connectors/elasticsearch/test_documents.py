@@ -96,6 +96,23 @@ def test_types_with_a_schema() -> None:
     assert made(Values([STRUCT, nothing, None], SCHEMA)) == [WRITTEN, nothing, None]
 
 
+def test_a_null_is_written_as_the_default_of_its_schema() -> None:
+    number = Schema(Type.INT32, optional=True, default=7)
+    day = Schema(Type.INT32, name=logical.DATE_NAME, version=1, optional=True, default=dt.date(1970, 1, 2))
+    fields = {
+        "n": number,
+        "day": day,
+        "in": Schema.struct({"n": number}),
+        "list": Schema.array(number),
+        "by_name": Schema.map(Schema(Type.STRING), number),
+        "none": Schema(Type.STRING, optional=True),
+    }
+    row = {"n": None, "day": None, "in": {"n": None}, "list": [None, 1], "by_name": {"a": None, "b": 1}, "none": None}
+    assert made(Values([row], Schema.struct(fields))) == [
+        {"n": 7, "day": 86_400_000, "in": {"n": 7}, "list": [7, 1], "by_name": {"a": 7, "b": 1}, "none": None}
+    ]
+
+
 def test_columns_are_written_as_structs_are() -> None:
     columns = StructColumns(SCHEMA, [[STRUCT[name]] for name in STRUCT])
     assert made(columns) == [WRITTEN]
