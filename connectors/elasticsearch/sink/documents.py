@@ -172,7 +172,7 @@ class Documents:
 
 
 def timed(document: bytes, field: str, time: bytes) -> bytes:
-    """A document with a field that it has not, or only as null; the field's value is already JSON."""
+    """A document with a field, in the place of its own one of that name; the field's value is already JSON."""
     name = orjson.dumps(field)
     if name in document:  # a name that comes twice is refused
         document = _without(document, field)

@@ -429,7 +429,8 @@ class ElasticsearchSinkOptions(ElasticsearchOptions, SinkOptions):
         default=[],
         importance="LOW",
         group=_TARGETS,
-        doc="The first of these fields that a record has becomes @timestamp; else the record's own timestamp does.",
+        doc="The first of these fields that a record has becomes @timestamp; else, where the document has no "
+        "@timestamp, the record's own timestamp does.",
     )
 
     def __init__(self, config: Config) -> None:

@@ -223,15 +223,15 @@ class Writer:
     def _with_time(self, batch: SinkBatch, documents: list[bytes | None]) -> list[bytes | None]:
         """The documents with the time that data streams require."""
         field = self._options.time_field
-        columns = [fields(batch.values, (name,)) for name in (field, *self._options.time_fields)]
+        columns = [fields(batch.values, (name,)) for name in (*self._options.time_fields, field)]
         found: list[bytes | None] = []
         for row, (document, made) in enumerate(zip(documents, batch.timestamps, strict=True)):
-            own, *others = (column[row] for column in columns)
-            if document is None or own is not None:
+            *others, own = (column[row] for column in columns)
+            named = next((each for each in others if each is not None), None)
+            if document is None or (named is None and own is not None):
                 found.append(document)
                 continue
-            time = next((each for each in others if each is not None), made)
-            found.append(timed(document, field, written(time)))
+            found.append(timed(document, field, written(made if named is None else named)))
         return found
 
 

@@ -67,6 +67,16 @@ def test_a_time_that_is_null_is_not_there_twice() -> None:
     ]
 
 
+def test_the_time_of_a_document_is_the_field_that_was_named_before_its_own() -> None:
+    values = ({"@timestamp": 1, "at": 2}, {"at": 2}, {"@timestamp": 1, "at": None}, {"@timestamp": 1}, {})
+    batch = SinkBatch.of([record(n, value, timestamp=7) for n, value in enumerate(values)])
+    made = writer(data_stream_type="logs", data_stream_dataset="d", data_stream_timestamp_field="no,at")
+    ((topic, target, _, part),), _ = made.parts(batch)
+    lines, wrong = made.lines(topic, target, part)
+    assert wrong == {}
+    assert [orjson.loads(item.splitlines()[1])["@timestamp"] for item in lines.items] == [2, 2, 1, 1, 7]
+
+
 @pytest.mark.parametrize("columns", [True, False])
 def test_a_document_without_values_that_were_not_sent(columns: bool) -> None:
     """Behind transformations by columns, and without: dates and the rest are as of any record."""
