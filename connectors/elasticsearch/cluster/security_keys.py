@@ -191,8 +191,11 @@ class _PlainNames(TlsOptions, more=_ssl("")):
     tls_prefix = ""
 
 
-class OpenSearchTls(_PlainNames):
-    """Java's own names for it."""
+class OpenSearchTls(
+    _PlainNames,
+    aliases={f"connection.{key}": key for key in (*(key for key, *_ in _SSL), "trust.all.certificates")},
+):
+    """Java's own names for it, and Aiven's, which begin with `connection.`."""
 
     trust_all = settings.Boolean(
         "trust.all.certificates",

@@ -185,10 +185,12 @@ ORIGINALS: dict[str, tuple[Any, str]] = {
     "Aiven's OpenSearch sink": (
         OpenSearchSinkConnector,
         """connection.url connection.username connection.password batch.size max.in.flight.requests max.buffered.records
-        linger.ms flush.timeout.ms max.retries retry.backoff.ms connection.timeout.ms read.timeout.ms ssl.protocol
-        ssl.cipher.suites ssl.enabled.protocols ssl.keystore.type ssl.keystore.location ssl.keystore.password
-        ssl.key.password ssl.truststore.type ssl.truststore.location ssl.truststore.password
-        ssl.endpoint.identification.algorithm trust.all.certificates existing.resource.type
+        linger.ms flush.timeout.ms max.retries retry.backoff.ms connection.timeout.ms read.timeout.ms
+        connection.ssl.protocol connection.ssl.cipher.suites connection.ssl.enabled.protocols
+        connection.ssl.keystore.type connection.ssl.keystore.location connection.ssl.keystore.password
+        connection.ssl.key.password connection.ssl.truststore.type connection.ssl.truststore.location
+        connection.ssl.truststore.password connection.ssl.endpoint.identification.algorithm
+        connection.trust.all.certificates existing.resource.type
         topic.to.existing.resource.mapping index.write.method key.ignore key.ignore.id.strategy schema.ignore
         compact.map.entries topic.key.ignore topic.schema.ignore drop.invalid.message behavior.on.null.values
         behavior.on.malformed.documents behavior.on.version.conflict routing.type routing.type.record.value.path

@@ -74,6 +74,8 @@ def test_the_client_of_opensearch_speaks_tls_as_well(server: SecureElasticsearch
             cluster.close()
 
     assert version(ssl_truststore_type="PEM", ssl_truststore_location=str(server.authority)).startswith("8.")
+    of_aivens = {"connection_ssl_truststore_type": "PEM", "connection_ssl_truststore_location": str(server.authority)}
+    assert version(**of_aivens).startswith("8.")
     assert version(trust_all_certificates="true").startswith("8.")
     with pytest.raises(Exception, match="certificate verify failed") as raised:
         version()

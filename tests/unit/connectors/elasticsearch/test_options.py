@@ -135,6 +135,13 @@ def test_a_password_in_a_url_is_used_and_not_shown() -> None:
     assert "hush" not in str(raised.value)
 
 
+def test_tls_of_opensearch_has_aivens_names_too() -> None:
+    found = options(open_search=True, connection_ssl_truststore_location="/ca.pem", connection_ssl_key_password="hush")
+    assert found.tls["ssl.truststore.location"] == "/ca.pem"
+    assert found.tls["ssl.key.password"] == "hush"
+    assert not options(open_search=True, connection_trust_all_certificates="true").verify
+
+
 def test_where_ids_come_from() -> None:
     assert options().ids_of("t") == BY_KEY
     assert options().versioned("t")
