@@ -163,7 +163,7 @@ def _with_nulls(column: Shape, mine: Schema, value: Any) -> Any:
     if mine.type is Type.ARRAY and isinstance(value, list):
         places, items = list(range(len(value))), value
     elif mine.type is Type.MAP and isinstance(value, dict):
-        if mine.key_schema is None or mine.key_schema.type is not Type.STRING or set(map(type, value)) > {str}:
+        if mine.key_schema is None or mine.key_schema.type is not Type.STRING or not set(map(type, value)) <= {str}:
             return None
         places, items = list(value), list(value.values())
     else:

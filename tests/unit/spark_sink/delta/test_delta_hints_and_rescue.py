@@ -238,3 +238,16 @@ def test_values_are_written_as_spark_writes_json(run: Run, rows: Rows, lake: Pat
         '{"raw":"AP8=","f":"Infinity","d":-12.30,"day":"2026-01-02","time":11045678,'
         '"at":"2026-01-02T03:04:05.678Z","in":{"y":"ä\\""},"map":{"k":1}}'
     )
+
+
+def test_a_map_whose_keys_are_no_texts_is_rescued_whole(run: Run, rows: Rows, lake: Path) -> None:
+    kind = pa.map_(pa.string(), pa.int32())
+    table_of(lake, id=[0], m=pa.array([[("k", 1)]], kind), s=pa.array([{"m": [("k", 1)]}], pa.struct([("m", kind)])))
+    orders = run(**{key.replace(".", "__"): value for key, value in KEEP.items()})
+    numbered = Schema.map(INT32, INT32).as_optional()
+    schema = Schema.struct({"id": INT64, "m": numbered, "s": Schema.struct({"m": numbered}).as_optional()})
+    put(orders, {"id": 1, "m": {7: 1}, "s": {"m": {8: 2}}}, schema=schema)
+    put(orders, {"id": 2, "m": {7: 1}, "s": {"m": {8: 2}}})
+    lost = {"m": {"7": 1}, "s.m": {"8": 2}}
+    assert rescued(rows()) == {0: None, 1: lost, 2: lost}
+    assert [(row["m"], row["s"]) for row in rows()][1:] == [(None, {"m": None})] * 2
