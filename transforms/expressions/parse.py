@@ -90,7 +90,7 @@ def parse_assignments(text: str) -> list[Assignment]:
     tokens = _tokens(text)
     found = []
     for part in _split(tokens, text):
-        equals = next((i for i, token in enumerate(part) if token.text == "="), None)
+        equals = next((i for i, token in enumerate(part) if token.text == text[token.start] == "="), None)
         if equals is None or equals == 0 or equals == len(part) - 1:
             raise ExpressionError("write field = expression.", part[0].start if part else len(text))
         target = _Reader(text, part[0].start, part[equals - 1].end + 1).target()
@@ -131,8 +131,9 @@ def _split(tokens: list[Any], text: str) -> Iterator[list[Any]]:
     depth = 0
     part: list[Any] = []
     for token in tokens:
-        depth += (token.text in ("(", "[")) - (token.text in (")", "]"))
-        if token.text == "," and depth == 0 and text[token.start] == ",":
+        sign = text[token.start]  # of a string or a name in quotes the quotation mark
+        depth += (sign in "([") - (sign in ")]")
+        if sign == "," and depth == 0:
             if not part:
                 raise ExpressionError("there is nothing before this comma.", token.start)
             yield part

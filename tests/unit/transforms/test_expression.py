@@ -237,6 +237,13 @@ def test_what_is_wrong_is_said_with_its_place_before_the_task_runs(fields: str, 
         configured(Expression, fields=fields)
 
 
+@pytest.mark.parametrize("sign", ["(", ")", "[", "]", ",", "="])
+def test_signs_in_strings_and_quoted_names_divide_nothing(sign: str) -> None:
+    made = configured(Expression, fields=f"a = replace(text, '{sign}', ''), \"{sign}\" = '{sign}', c = 1")
+    changed = made.apply(SinkRecord("t", {"text": f"x{sign}y"}))
+    assert changed.value == {"text": f"x{sign}y", "a": "xy", sign: sign, "c": 1}
+
+
 @pytest.mark.parametrize("text", ["1 + 1", "upper(a)", "'x'"])
 def test_a_filter_is_a_condition(text: str) -> None:
     with pytest.raises(ConfigError, match="a condition must be a boolean"):
