@@ -26,6 +26,8 @@ class Target(NamedTuple):
 
 _WHOLE: Final = {"tinyint": 8, "smallint": 16, "int": 32, "integer": 32, "bigint": 64}
 _MOST_DIGITS: Final = 38
+_NUMBER: Final = re.compile(r"\s*[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:e[+-]?[0-9]+)?\s*", re.IGNORECASE)
+_SPECIAL: Final = re.compile(r"\s*[+-]?(?:inf(?:inity)?|nan)\s*", re.IGNORECASE)
 
 
 @lru_cache(maxsize=100)
@@ -85,9 +87,7 @@ def _integer(value: Any, bits: int) -> int:
 def _double(value: Any) -> float:
     kind = kind_of(value)
     if kind is Kind.TEXT:
-        if not re.fullmatch(
-            r"\s*[+-]?([0-9]+(?:\.[0-9]*)?|\.[0-9]+|inf(inity)?|nan)(e[+-]?[0-9]+)?\s*", value, re.IGNORECASE
-        ):
+        if not _NUMBER.fullmatch(value) and not _SPECIAL.fullmatch(value):
             raise _refused(value, Kind.DOUBLE.value)
     elif kind not in (Kind.BOOLEAN, Kind.INTEGER, Kind.DOUBLE, Kind.DECIMAL):
         raise _refused(value, Kind.DOUBLE.value)
@@ -102,13 +102,19 @@ def _single(value: Any) -> float:
 
 
 def _decimal(value: Any, precision: int, scale: int) -> Decimal:
-    if kind_of(value) not in (Kind.INTEGER, Kind.DOUBLE, Kind.DECIMAL, Kind.TEXT):
+    kind = kind_of(value)
+    if kind is Kind.TEXT:
+        if not _NUMBER.fullmatch(value):
+            raise _refused(value, Kind.DECIMAL.value)
+    elif kind not in (Kind.INTEGER, Kind.DOUBLE, Kind.DECIMAL):
         raise _refused(value, Kind.DECIMAL.value)
     try:
         exact = Decimal(repr(value) if isinstance(value, float) else value)
         fitted = exact.quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP, Context(prec=800))
     except (DecimalException, ValueError):
         raise _refused(value, Kind.DECIMAL.value) from None
+    if not fitted.is_finite():
+        raise _refused(value, Kind.DECIMAL.value)
     if len(fitted.as_tuple().digits) > precision:
         raise DataError(f"{fitted} has more than {precision} digits.")
     return fitted

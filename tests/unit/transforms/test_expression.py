@@ -244,6 +244,14 @@ def test_signs_in_strings_and_quoted_names_divide_nothing(sign: str) -> None:
     assert changed.value == {"text": f"x{sign}y", "a": "xy", sign: sign, "c": 1}
 
 
+@pytest.mark.parametrize("value", ["1_000", "\u0661", "NaN", "Infinity", "", ".", float("nan"), Decimal("NaN")])
+def test_what_is_no_number_is_no_decimal(value: Any) -> None:
+    with pytest.raises(DataError, match="cannot be cast to a decimal"):
+        configured(Expression, fields="x = cast(n as decimal(10, 2))").apply(SinkRecord("t", {"n": value}))
+    tried = configured(Expression, fields="x = try_cast(n as decimal(10, 2))").apply(SinkRecord("t", {"n": value}))
+    assert tried.value["x"] is None
+
+
 @pytest.mark.parametrize("text", ["1 + 1", "upper(a)", "'x'"])
 def test_a_filter_is_a_condition(text: str) -> None:
     with pytest.raises(ConfigError, match="a condition must be a boolean"):
