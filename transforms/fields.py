@@ -51,8 +51,7 @@ class Plan(NamedTuple):
         items: returns the changed structs for a list of structs, none of them null. It may return the same objects
             where nothing changes, and never changes them.
         columns: the same for structs held field by field: returns the new schema's columns, as `StructColumns` takes
-            them. None, or returning None: not available for this schema, or for these columns. Where a nested struct
-            is null, its columns hold null in that row, and the result for it is ignored.
+            them. None, or returning None: not available for this schema, or for these columns.
         maps: the same for schemaless maps that all have the same keys: the columns by key, in the order that `items`
             gives them. None, or returning None: not available.
     """
@@ -247,16 +246,26 @@ def _columns(column: StructColumns, parent: Path, inside: Plan, *, create: bool)
 
 def _array(held: FieldColumn, inside: Plan) -> pa.Array | None:
     import pyarrow as pa
+    import pyarrow.compute as pc
+
+    from connect.data.arrow import arrow_type
+    from connect.data.table_columns import scattered
 
     structs = held.array
     assert inside.schema is not None
     assert inside.columns is not None
-    fields = inside.columns(StructColumns(held.schema, structs.flatten()))
+    present = structs.drop_null() if structs.null_count else structs
+    if not len(present):
+        kind = arrow_type(inside.schema)
+        return None if kind is None else pa.nulls(len(structs), kind)
+    fields = inside.columns(StructColumns(held.schema, present.flatten()))
     if not fields:
         return None
     children = StructColumns(inside.schema, fields).columns
-    names = [member.name for member in inside.schema.fields]
-    return pa.StructArray.from_arrays(children, names, mask=structs.is_null() if structs.null_count else None)
+    made = pa.StructArray.from_arrays(children, [member.name for member in inside.schema.fields])
+    if present is structs:
+        return made
+    return scattered(made, pc.indices_nonzero(structs.is_valid()).to_pylist(), len(structs))
 
 
 def unique_fields(fields: Sequence[tuple[str, Schema]]) -> dict[str, Schema]:

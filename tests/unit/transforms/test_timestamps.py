@@ -132,6 +132,18 @@ def test_fields_inside_of_others_are_named_by_their_path() -> None:
     assert _converted(schema, {"in": None, "n": 1}, "unix", **config).value == {"in": None, "n": 1}
 
 
+def test_the_default_of_a_field_is_none_where_the_struct_around_it_is_null() -> None:
+    inner = Schema.struct({"at": STRING.replace(default="never")}, optional=True)
+    schema = Schema.struct({"in": inner})
+    made = configured(
+        TimestampConverterValue, field="in.at", field_syntax_version="V2", target_type="Timestamp", format="yyyy-MM-dd"
+    )
+    for values in ([None, {"at": "1970-01-02"}, None], [None]):
+        records = [SinkRecord("t", {"in": value}, schema) for value in values]
+        expected = [told(made.apply(record)) for record in records]
+        assert [[told(each) for each in made.apply_batch(batch)] for batch in forms(records)] == [expected] * 3
+
+
 @pytest.mark.parametrize(
     ("schema", "value", "config"),
     [
