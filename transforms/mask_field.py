@@ -115,8 +115,8 @@ class MaskField(FieldsTransformation):
                 mask = self._masks.of(schema)
             except DataError:
                 return None  # all may be null
-            if isinstance(mask, list | dict):
-                return None
+            if isinstance(mask, list | dict | Decimal):
+                return None  # in Arrow a decimal would get the scale of its column
             columns[place.index] = _mask_column(columns[place.index], mask)
         return columns
 
@@ -127,10 +127,8 @@ def _mask_column(column: FieldColumn, mask: Any) -> Any:
         import pyarrow.compute as pc
 
         array = column.array
-        # In Arrow a decimal of another scale would be rescaled to that of the column.
-        if not isinstance(mask, Decimal) or mask.as_tuple().exponent == -logical.scale_of(column.schema):
-            masks = pa.repeat(pa.scalar(mask, array.type), len(array))
-            return masks if array.null_count == 0 else pc.if_else(array.is_valid(), masks, pa.scalar(None, array.type))
+        masks = pa.repeat(pa.scalar(mask, array.type), len(array))
+        return masks if array.null_count == 0 else pc.if_else(array.is_valid(), masks, pa.scalar(None, array.type))
     items = column.items
     return [None if item is None else mask for item in items] if None in items else [mask] * len(items)
 

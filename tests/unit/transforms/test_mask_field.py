@@ -101,6 +101,15 @@ def test_fields_inside_of_others_are_masked_by_their_path() -> None:
     assert _masked(schema, {"card": None, "n": 5}, **config) == {"card": None, "n": 0}
 
 
+def test_a_masked_decimal_has_one_scale_in_each_form() -> None:
+    schema = Schema.struct({"in": Schema.struct({"d": logical.decimal(2)}), "d": logical.decimal(2)})
+    record = SinkRecord("t", {"in": {"d": Decimal("1.25")}, "d": Decimal("1.25")}, schema)
+    mask = configured(MaskFieldValue, fields="in.d,d", field_syntax_version="V2")
+    for batch in forms([record]):
+        (changed,) = mask.apply_batch(batch)
+        assert [str(changed.value["in"]["d"]), str(changed.value["d"])] == ["0", "0"]
+
+
 @pytest.mark.parametrize(
     ("schema", "value", "replacement"),
     [
