@@ -130,7 +130,7 @@ def _read_one(place: int, data: bytes, at: int) -> tuple[Any, int]:
     while True:
         count, at = _read_number(data, at)
         if not count:
-            return (dict(entries) if place == _MAP else entries), at
+            return (_map(entries) if place == _MAP else entries), at
         if count < 0:
             count = -count
             _, at = _read_number(data, at)
@@ -141,6 +141,13 @@ def _read_one(place: int, data: bytes, at: int) -> tuple[Any, int]:
                 value, at = _read(data, at)
                 value = (key, value)
             entries.append(value)
+
+
+def _map(entries: list[tuple[Any, Any]]) -> dict[Any, Any]:
+    found = dict(entries)
+    if len(found) < len(entries) and len(found) < len({(type(key), key) for key, _ in entries}):
+        raise DataError("two keys that only Java tells apart, as 1 and true, cannot be the keys of a dict.")
+    return found
 
 
 def _read_number(data: bytes, at: int) -> tuple[int, int]:

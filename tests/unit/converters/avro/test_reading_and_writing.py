@@ -325,3 +325,10 @@ def test_values_without_a_schema_come_back(value: Any) -> None:
     for end in range(len(data)):
         with pytest.raises(DataError):
             anything.read([data[:end]], 0)
+
+
+def test_of_two_keys_that_python_takes_for_one_none_is_lost() -> None:
+    one, true = anything.write({1: "a"}), anything.write({True: "b"})
+    both = one[:-1] + true[9:]  # a block of one entry, and a block of the other
+    with pytest.raises(DataError, match="two keys that only Java tells apart"):
+        anything.read([both], 0)
