@@ -282,7 +282,7 @@ def _tell(outcome: Mapping[str, Any], args: argparse.Namespace) -> int:
         print(plain(f"connect: {one['partition']}:{one['offset']} is not replayed: {one['reason']}"), file=sys.stderr)
     if outcome["warning"]:
         print(f"connect: {plain(outcome['warning'])}", file=sys.stderr)
-    verb = "would be replayed" if outcome["dry_run"] else "replayed"
+    verb = "would be replayed" if args.dry_run else "replayed"
     parts = [f"{len(outcome['replayed'])} {verb}"]
     if outcome["skipped"]:
         parts.append(f"{len(outcome['skipped'])} not")

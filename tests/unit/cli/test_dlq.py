@@ -193,6 +193,13 @@ def test_a_dry_run_ends_with_the_plan(replays, capsys):
     )
 
 
+def test_a_replay_without_anything_to_replay_is_no_dry_run(replays, capsys):
+    worker = replays(outcome(0, dry_run=True, skipped=[{"partition": 0, "offset": 9, "reason": "it is null."}]))
+    assert main(["dlq", "replay", "orders", "--yes"]) == 1
+    assert len(bodies(worker)) == 1
+    assert capsys.readouterr().out == "0 replayed, 1 not\n"
+
+
 def test_many_are_asked_about(replays, capsys):
     worker = replays(outcome(11, dry_run=True), outcome(11))
     assert main(["dlq", "replay", "orders"]) == 1
