@@ -93,7 +93,10 @@ def run(args: argparse.Namespace) -> int:
     else:
         for said in told:
             print(f"connect: {said}", file=sys.stderr)
-        _summary(len(results), failed, time.monotonic() - began, args.filter)
+        if results:
+            _summary(len(results), failed, time.monotonic() - began)
+        else:
+            print(f"no case was run{'' if errors else _why_none(args, files)}")
     if errors:
         return INVALID
     return FAILED if failed or not results else OK
@@ -132,10 +135,13 @@ def _tell(result: _Result) -> None:
         print(f"          {plain(case.file)}:{wrong.line}: {plain(wrong.message)}")
 
 
-def _summary(run_: int, failed: int, seconds: float, sought: str | None) -> None:
-    if not run_:
-        print(f"no case{f' has {plain(sought)!r} in its name' if sought else ''} was run")
-        return
+def _why_none(args: argparse.Namespace, files: Sequence[CaseFile]) -> str:
+    if not files:
+        return f": no {_CASES[0]} in {plain(', '.join(args.files))}"
+    return f": none has {plain(args.filter)!r} in its name" if args.filter else ""
+
+
+def _summary(run_: int, failed: int, seconds: float) -> None:
     parts = [coloured("FAILED", f"{failed} failed")] if failed else []
     parts.append(f"{run_ - failed} passed")
     print(f"{', '.join(parts)} in {seconds:.2f} s")

@@ -125,7 +125,10 @@ def test_only_what_is_asked_for_is_run(folder, capsys):
     assert main(["test", "good.yaml", "-k", "SECOND"]) == 0
     assert "1 passed" in capsys.readouterr().out
     assert main(["test", "good.yaml", "-k", "nothing like it"]) == 1
-    assert capsys.readouterr().out == "no case has 'nothing like it' in its name was run\n"
+    assert capsys.readouterr().out == "no case was run: none has 'nothing like it' in its name\n"
+    (folder / "values").mkdir()
+    assert main(["test", "values"]) == 1
+    assert capsys.readouterr().out == "no case was run: no *.test.yaml in values\n"
 
 
 def test_programs_get_json_and_ci_gets_xml(folder, capsys):
