@@ -79,10 +79,14 @@ def read_any_worker(path: str, problems: Problems, plugin_path: str | None = Non
 
 def _read(path: str, problems: Problems) -> Properties | None:
     try:
-        return load(path)
+        written = load(path)
+        in_json = next(iter(written), "").startswith("{")
+        if in_json or ("connector.class" in written and "bootstrap.servers" not in written):
+            raise ConfigFileError(f"{path}: this is a connector's file, not a worker's; name a worker's properties")
     except ConfigFileError as error:
         problems.unusable(path, error)
         return None
+    return written
 
 
 def worker_of(written: Properties, problems: Problems, definition: Definition) -> WorkerFile:

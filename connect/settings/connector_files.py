@@ -82,6 +82,8 @@ def load_connector(path: str | os.PathLike[str], data: bytes | None = None) -> C
 def _from_properties(data: bytes, path: str) -> ConnectorFile:
     properties = loads(data, path)
     if not properties.get("name"):
+        if "bootstrap.servers" in properties:
+            raise ConnectorFileError(f"{path}: this is a worker's file, not a connector's; name connectors' files")
         line = f":{properties.where('name').line}" if "name" in properties else ""
         raise ConnectorFileError(f'{path}{line}: the connector has no name; add a line "name=..."')
     lines = {key: properties.where(key).line for key in properties}

@@ -87,3 +87,21 @@ def test_opentelemetry_without_its_extra_is_an_error_that_names_it(tmp_path, mon
         read_worker(str(path), problems)
         assert len(problems.errors()) == len(said)
         assert all(words in error for words, error in zip(said, problems.errors(), strict=True))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "name=a\nconnector.class=FileStreamSink\n",
+        '{\n  "name": "a",\n  "config": {"connector.class": "FileStreamSink"}\n}\n',
+        '{"connector.class": "FileStreamSink", "name": "a"}',
+    ],
+)
+def test_a_connector_in_the_place_of_the_worker_is_one_error(tmp_path, text):
+    path = tmp_path / "orders"
+    path.write_text(text)
+    problems = Problems([str(path)])
+    assert read_worker(str(path), problems) is None
+    advice = "name a worker's properties"
+    assert problems.errors() == [f"{path}: this is a connector's file, not a worker's; {advice}"]
+    assert not problems.warnings()

@@ -134,6 +134,12 @@ def test_properties_without_a_name_are_refused(tmp_path, text: str, place: str) 
     assert str(caught.value) == f'{path}{place}: the connector has no name; add a line "name=..."'
 
 
+def test_a_workers_file_is_not_taken_for_a_connector_without_a_name(tmp_path) -> None:
+    path = write(tmp_path, "worker.properties", "bootstrap.servers=embedded\ngroup.id=a\n")
+    with pytest.raises(ConnectorFileError, match="this is a worker's file, not a connector's"):
+        load_connector(path)
+
+
 @pytest.mark.parametrize("name", ["c.yaml", "c.yml"])
 def test_yaml_is_not_taken_for_properties(tmp_path, name: str) -> None:
     path = write(tmp_path, name, 'name: x\nconfig:\n  connector.class: FileStreamSink\n  topics: "a"\n')
