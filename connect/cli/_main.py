@@ -4,6 +4,7 @@ A command is a module of this package, or an object in one, with `HELP`, `config
 """
 
 import argparse
+import errno
 import importlib
 import io
 import os
@@ -175,8 +176,12 @@ def _for_users(error: Exception) -> bool:
 
 def _of_a_file(error: Exception) -> str:
     """The system's error about a file, in words; empty for other errors."""
-    if isinstance(error, OSError) and error.filename is not None:
+    if not isinstance(error, OSError):
+        return ""
+    if error.filename is not None:
         return f"{error.filename}: {(error.strerror or 'cannot be used').lower()}."
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):  # where something is written, the error names no file
+        return f"What the command writes has no room: {(error.strerror or 'the disk is full').lower()}. Make room."
     return ""
 
 

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -168,3 +169,12 @@ def test_a_closed_stream_is_no_error(tmp_path, words, closed, code, said):
     assert done.returncode == code
     assert done.stderr.startswith(said)
     assert done.stderr.count("\n") == bool(said)
+
+
+def test_a_full_disk_behind_the_output_is_no_unexpected_error():
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "connect.cli", "plugins", "list"], stdout=full, stderr=subprocess.PIPE, check=False
+        )
+    said = b"connect: What the command writes has no room: no space left on device. Make room.\n"
+    assert (done.returncode, done.stderr) == (1, said)
