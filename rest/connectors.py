@@ -46,10 +46,13 @@ async def list_connectors(
     expand: Annotated[
         list[str] | None, Query(description="status, info, metrics, timeseries: any of them, repeated.")
     ] = None,
+    connector: Annotated[list[str] | None, Query(description="Only these, repeated.")] = None,
     forward: Forward = None,
 ) -> Response:
     """List connectors."""
     names = api.access.visible(api.herder.connectors())
+    if connector:
+        names = [name for name in names if name in connector]
     if not expand:
         return json_answer(names)
     found = await asyncio.gather(*(_expanded(api, name, expand, stalled=stalled) for name in names))

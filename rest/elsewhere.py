@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 from typing import Final, NamedTuple, TypeVar
+from urllib.parse import urlencode
 
 import msgspec
 from fastapi import Request
@@ -71,6 +72,8 @@ async def expanded_elsewhere(api: Api, request: Request, connectors: Iterable[st
         for worker in others_of(api.herder, name):
             names.setdefault(worker, []).append(name)
     path = f"/connectors?expand={what}&forward=false"
+    if only := request.query_params.getlist("connector"):
+        path = f"{path}&{urlencode({'connector': only}, doseq=True)}"
     answers = await asyncio.gather(*(_ask(api, request, worker, path) for worker in names))
     return [Elsewhere(worker, asked, answer) for (worker, asked), answer in zip(names.items(), answers, strict=True)]
 

@@ -83,9 +83,9 @@ class Cluster(ABC):
                 return
             await asyncio.sleep(_LOOK_AGAIN_S)
 
-    async def metrics(self) -> Answer:
-        """Only the metrics of all connectors; of Java workers nothing."""
-        return await self.ask("GET", "connectors", expand="metrics")
+    async def metrics(self, connector: str) -> Answer:
+        """Only the metrics of one connector, by its name; of Java workers those of none."""
+        return await self.ask("GET", "connectors", expand="metrics", connector=connector)
 
     async def rights(self, connector: str | None = None) -> Rights:
         """What the page's reader may do with a connector, or with all of them."""

@@ -144,7 +144,7 @@ async def _shown(request: Request, name: str, said: _Said | None = None) -> Resp
         cluster.ask("GET", "connectors", name, "topics"),
         _offsets(cluster, name, live=live),
         cluster.ask("GET", "connectors", name, "timeseries", hours=hours),
-        cluster.metrics(),
+        cluster.metrics(name),
     )
     if info.refused or (state.refused and state.status != 404):
         return refused(info if info.refused else state)

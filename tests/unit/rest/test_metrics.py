@@ -98,6 +98,19 @@ def test_others_are_asked_for_their_own_alone_and_named_when_they_do_not_tell(cl
     assert ours.asked == ["/connectors?expand=metrics&forward=false"]
 
 
+def test_who_wants_one_connector_asks_all_workers_for_that_one(client, herder, with_tasks_on) -> None:
+    other = Peer({})
+    try:
+        with_tasks_on("here:1", other.id)
+        herder.configs["invoices"] = {}
+        found = client.get("/connectors?expand=metrics&connector=orders&connector=no%20such").json()
+    finally:
+        other.end()
+    assert list(found) == ["orders"]
+    assert other.asked == ["/connectors?expand=metrics&forward=false&connector=orders&connector=no+such"]
+    assert client.get("/connectors?connector=invoices").json() == ["invoices"]
+
+
 def test_others_are_asked_in_the_way_in_which_a_pool_speaks(serve, with_tasks_on) -> None:
     """Not in that of the client: TLS may end at a proxy."""
 

@@ -182,6 +182,14 @@ def test_secrets_are_masked_as_the_interface_masks_them(client, herder):
     assert "1234567" not in client.get("/ui/connectors/orders").text
 
 
+def test_the_page_of_a_connector_asks_for_no_other_ones_figures(client, herder, monkeypatch):
+    herder.configs["invoices"] = dict(CONFIG)
+    measured, of = [], herder.metrics().of
+    monkeypatch.setattr(type(herder.metrics()), "of", lambda self, name: measured.append(name) or of(name))
+    shown(client, "/ui/connectors/orders")
+    assert set(measured) == {"orders"}
+
+
 def test_an_unknown_connector_is_said(client):
     assert "Connector nobody not found" in str(shown(client, "/ui/connectors/nobody", 404))
 
