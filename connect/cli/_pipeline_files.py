@@ -46,10 +46,12 @@ class Values:
     Attributes:
         files: that have them, in YAML: names with values. They are not connectors.
         by_name: the values; `env.NAME` is a variable of this process's environment and need not be here.
+        option: of the command, that gives the value of one `{name}`.
     """
 
     files: tuple[str, ...] = ()
     by_name: Mapping[str, str] = field(default_factory=dict, repr=False)
+    option: str = "--values FILE or --set {name}=VALUE"
 
     @classmethod
     def of(cls, files: Sequence[str], assignments: Sequence[str]) -> Values:
@@ -78,30 +80,32 @@ class Values:
         return cls(tuple(files), found)
 
     def fill(self, file: ConnectorFile, problems: Problems) -> ConnectorFile:
-        """The connector with values for its placeholders. Names without a value are added to `problems`."""
+        """The connector with values for its placeholders. Those without a value stay, and are added to `problems`."""
         unknown: list[tuple[str, str]] = []
 
-        def value(key: str, name: str) -> str:
+        def value(key: str, placeholder: re.Match[str]) -> str:
+            name = placeholder[1].strip()
             if name.startswith(_FROM_ENVIRONMENT):
                 found = os.environ.get(name.removeprefix(_FROM_ENVIRONMENT))
             else:
                 found = self.by_name.get(name)
             if found is None:
                 unknown.append((key, name))
-            return found or ""
+                return placeholder[0]
+            return found
 
         config = {
-            key: _PLACEHOLDER.sub(lambda match, key=key: value(key, match[1].strip()), text)  # type: ignore[misc]
+            key: _PLACEHOLDER.sub(lambda match, key=key: value(key, match), text)  # type: ignore[misc]
             for key, text in file.config.items()
         }
         for key, name in unknown:
-            problems.error(file.where(key), self._missing(name), key=key, connector=file.name)
+            problems.unknown(file.where(key), self._missing(name), key=key, connector=config["name"])
         return replace(file, name=config["name"], config=config)
 
     def _missing(self, name: str) -> str:
         if name.startswith(_FROM_ENVIRONMENT):
             return f"${{{{ {name} }}}} has no value: the environment has no {name.removeprefix(_FROM_ENVIRONMENT)}."
-        return f"${{{{ {name} }}}} has no value. Give it by --values FILE or --set {name}=VALUE."
+        return f"${{{{ {name} }}}} has no value. Give it by {self.option.format(name=name)}."
 
 
 def found_in(paths: Sequence[str], values: Values) -> Iterator[str]:
@@ -209,9 +213,12 @@ def _text(node: Node, key: str) -> str:
     return node.source
 
 
-def single(path: str) -> ConnectorFile:
-    """The one connector of a file in any form, with its placeholders. Raises as `load_pipelines`."""
-    found, _ = _load(path)
+def single(path: str, values: Values | None = None, problems: Problems | None = None) -> ConnectorFile:
+    """The one connector of a file in any form; without `values` its placeholders stay. Raises as `load_pipelines`."""
+    if values is None:
+        found, _ = _load(path)
+    else:
+        found = load_pipelines(path, values, problems or Problems([path]))
     if len(found) > 1:
         raise ConfigFileError(f"{path}: has {len(found)} connectors, and one is needed here.")
     return found[0]

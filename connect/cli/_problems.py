@@ -46,9 +46,17 @@ class Problems:
     files: Sequence[str]
     _errors: list[Problem] = field(default_factory=list)
     _warnings: list[Problem] = field(default_factory=list)
+    _unknown: set[tuple[str, str | None, str]] = field(default_factory=set)
+
+    def unknown(self, where: Position | str, message: str, *, key: str, connector: str | None = None) -> None:
+        """A key's value cannot be known. What is said to be wrong with it from here on would only mislead."""
+        self._errors.append(_problem(where, message, key, connector))
+        self._unknown.add((_file_of(where), connector, key))
 
     def error(self, where: Position | str, message: str, *, key: str, connector: str | None = None) -> None:
         """A key is missing or wrong."""
+        if (_file_of(where), connector, key) in self._unknown:
+            return
         self._errors.append(_problem(where, message, key, connector))
 
     def warn(
@@ -102,5 +110,9 @@ class Problems:
 
 def _problem(where: Position | str, message: str, key: str, connector: str | None) -> Problem:
     about = f'connector "{connector}", key "{key}"' if connector else f'key "{key}"'
-    file, line = (where.file, where.line) if isinstance(where, Position) else (where, 0)
-    return Problem(file, line, f"{where}: {about}: {message}", about=about, message=message)
+    line = where.line if isinstance(where, Position) else 0
+    return Problem(_file_of(where), line, f"{where}: {about}: {message}", about=about, message=message)
+
+
+def _file_of(where: Position | str) -> str:
+    return where.file if isinstance(where, Position) else where

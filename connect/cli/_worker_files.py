@@ -95,11 +95,13 @@ def worker_of(written: Properties, problems: Problems, definition: Definition) -
     resolver = Resolver.from_worker_config(written)
     resolved = resolver.resolve(written)
     redactor.remember(resolved.values[key] for key in resolved.secret_keys)
-    for wrong in (*resolver.problems, *resolved.unresolved):
+    for wrong in resolver.problems:
         problems.error(written.place(wrong.key), wrong.message, key=wrong.key)
+    for wrong in resolved.unresolved:
+        problems.unknown(written.place(wrong.key), wrong.message, key=wrong.key)
     raw = trimmed(resolved.values)
     for value in definition.validate(raw):
-        for message in value.errors if value.name not in resolved.unusable else ():
+        for message in value.errors:
             problems.error(written.place(value.name), message, key=value.name)
     for key, message in refused_of_worker(raw):
         problems.error(written.place(key), message, key=key)

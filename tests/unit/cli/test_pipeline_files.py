@@ -131,11 +131,20 @@ def test_a_placeholder_without_a_value_is_an_error_with_its_line(write, monkeypa
     monkeypatch.delenv("NOWHERE", raising=False)
     problems = Problems([])
     path = write("p.yaml", "name: a\nconfig:\n  x: ${{ folder }}\n  y: ${{ env.NOWHERE }}\n  z: ${{ a || 'b' }}\n")
-    load_pipelines(path, Values.of([], ["a=1"]), problems)
+    (file,) = load_pipelines(path, Values.of([], ["a=1"]), problems)
     first, second, third = problems.errors()
     assert first.startswith(f'{path}:3: connector "a", key "x": ${{{{ folder }}}} has no value. Give it by --values')
     assert second.endswith("the environment has no NOWHERE.")
     assert third.startswith(f'{path}:5: connector "a", key "z": ${{{{ a || \'b\' }}}} has no value.')
+    assert file.config["x"] == "${{ folder }}"
+    problems.error(file.where("x"), "is not a folder.", key="x", connector="a")  # which would only mislead
+    assert len(problems.errors()) == 3
+
+
+def test_all_names_without_a_value_are_said(write):
+    problems = Problems([])
+    load_pipelines(write("p.yaml", "name: ${{ a }}-${{ b }}\nconfig: {}\n"), Values(), problems)
+    assert len(problems.errors()) == 2
 
 
 def test_other_forms_have_placeholders_only_where_values_are_given(write):

@@ -77,6 +77,24 @@ def test_a_name_that_is_taken_is_an_error_and_both_files_are_checked_further(tmp
     ]
 
 
+def test_of_a_worker_s_variable_without_a_value_nothing_else_is_said(tmp_path, monkeypatch):
+    monkeypatch.delenv("NOWHERE", raising=False)
+    path = tmp_path / "worker.properties"
+    path.write_text(
+        "bootstrap.servers=a:1\nkey.converter=x\nvalue.converter=${env:NOWHERE}\noffset.flush.interval.ms=${env:NOWHERE}\n"
+        "offset.storage.file.filename=o\nconfig.providers=env\n"
+        "config.providers.env.class=org.apache.kafka.common.config.provider.EnvVarConfigProvider\n"
+    )
+    problems = Problems([str(path)])
+    worker = read_worker(str(path), problems)
+    problems.error(worker.where("value.converter"), "There is no such converter.", key="value.converter")
+    unset = "${env:NOWHERE} has no value: it is not set"
+    assert [error.partition(",")[0] for error in problems.errors()] == [
+        f'{path}:3: key "value.converter": {unset}',
+        f'{path}:4: key "offset.flush.interval.ms": {unset}',
+    ]
+
+
 def test_opentelemetry_without_its_extra_is_an_error_that_names_it(tmp_path, monkeypatch):
     monkeypatch.setattr("connect.cli._worker_files.is_installed", lambda: False)
     path = tmp_path / "worker.properties"
