@@ -14,13 +14,14 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from connect.cli._bench_figures import Look, Outcome, look, outcome
 from connect.cli._connectors import agree, print_json
 from connect.cli._exit import FAILED, INVALID, OK
 from connect.cli._own_worker import Worker, worker
-from connect.cli._pipeline_files import single
+from connect.cli._pipeline_files import Values, single
 from connect.cli._pipelines import kind_of
 from connect.cli._problems import Problems
 from connect.cli._rest_client import RestClient
@@ -75,6 +76,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seconds", type=float, default=20.0, help="how long to measure (default: %(default)g)")
     parser.add_argument("--records", type=int, default=0, help="end after so many records")
     parser.add_argument(
+        "--values", action="append", default=[], metavar="FILE", help="a YAML file with values for placeholders"
+    )
+    parser.add_argument(
         "--set", dest="changes", action="append", default=[], metavar="KEY=VALUE", help="another value for a key"
     )
     parser.add_argument("--yes", "-y", action="store_true", help="do not ask whether a sink may write to its target")
@@ -85,13 +89,18 @@ def run(args: argparse.Namespace) -> int:
     """Start, measure, report."""
     if not (math.isfinite(args.seconds) and args.seconds >= _LEAST_S):
         raise ConfigError("--seconds", "is at least 1.")
-    problems = Problems([args.worker])
+    problems = Problems([args.worker, args.connector])
     settings = read_any_worker(args.worker, problems)
     if settings is None or problems.errors():
         problems.report(sys.stderr)
         return INVALID
-    file = single(args.connector)
-    config = {**file.config, **_changes(args.changes)}
+    changes = _changes(args.changes)
+    values = replace(Values.of(args.values, []), option="--values FILE")
+    file = single(args.connector, values, problems)
+    if problems.errors():
+        problems.report(sys.stderr)
+        return INVALID
+    config = {**file.config, **changes}
     kind, _ = kind_of(Plugins.discover(settings.config["plugin.path"] or []), config)
     if kind == "sink" and not agree(f"{file.name} will write to its target. Run it?", args):
         return FAILED

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from connect.cli._connectors import print_json
 from connect.cli._exit import FAILED, OK
+from connect.cli._files import add_values
 from connect.cli._rest_client import add_options, client_of
 from connect.errors import ConfigError
 from connect.telemetry.redaction import MASK
@@ -63,6 +64,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--worker-config", metavar="FILE", help="the worker's properties: converters, brokers, plug-ins"
     )
+    add_values(parser)
     parser.add_argument("--bootstrap-server", metavar="HOST:PORT", help="the brokers, instead of the worker's")
     parser.add_argument("--as", dest="kind", choices=["sink", "source"], help="if the plug-in is not installed here")
     parser.add_argument("--full", action="store_true", help="show long values whole")
@@ -123,9 +125,13 @@ def _config(args: argparse.Namespace) -> tuple[dict[str, str], Callable[[str], s
             names = ", ".join(hidden)
             print(f"warning: the cluster hides {names}; try the connector's file if that matters.", file=sys.stderr)
         return config, lambda _: f"connector {args.config}"
-    from connect.cli._pipeline_files import single
+    from connect.cli._pipeline_files import Values, single
+    from connect.cli._problems import Problems
 
-    file = single(args.config)
+    problems = Problems([args.config])
+    file = single(args.config, Values.of(args.values, args.assignments), problems)
+    for each in problems.errors():  # most placeholders, such as that of a table's name, change nothing here
+        print(f"warning: {each}", file=sys.stderr)
     return file.config, lambda key: str(file.where(key))
 
 

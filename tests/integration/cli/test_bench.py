@@ -210,6 +210,14 @@ def test_what_is_wrong_with_a_configuration_is_said(bench: Bench, name: str) -> 
     assert bench.left_behind(name) == []
 
 
+def test_placeholders_have_values_and_one_without_is_an_error(bench: Bench, name: str) -> None:
+    (bench.folder / "a.yaml").write_text("name: ${{ stage }}-a\nconfig: {connector.class: Datagen, topics: t}\n")
+    command = [sys.executable, "-m", "connect.cli", "bench", "worker.properties", "a.yaml"]
+    done = subprocess.run(command, cwd=bench.folder, capture_output=True, text=True, check=False, timeout=200)
+    said = 'connector "${{ stage }}-a", key "name": ${{ stage }} has no value. Give it by --values FILE.'
+    assert (done.returncode, done.stderr) == (2, f"a.yaml:1: {said}\nconnect: 1 error; nothing was started.\n")
+
+
 def test_a_sink_writes_only_where_somebody_agrees(bench: Bench, name: str) -> None:
     done = bench(name, {"connector.class": "FileStreamSink", "topics": name, "file": "out.txt"})
     assert done.returncode == 1

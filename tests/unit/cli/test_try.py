@@ -183,6 +183,22 @@ def test_a_connector_in_yaml_is_tried(folder, capsys):
     assert capsys.readouterr().out.startswith("record 1, orders-0@0: kept\n")
 
 
+def test_placeholders_have_values_and_one_without_is_a_warning(folder, capsys):
+    keys = "".join(f"  {key}: {json.dumps(value)}\n" for key, value in CONFIG.items() if key != "transforms.whole.spec")
+    (folder / "orders.yaml").write_text(
+        f"name: ${{{{ stage }}}}-orders\nconfig:\n{keys}  transforms.whole.spec: ${{{{ spec }}}}\n"
+    )
+    (folder / "values.yaml").write_text("spec: id:int32\n")
+    words = ["try", "orders.yaml", "--worker-config", "worker.properties", "--value", '{"id": "5"}']
+    assert main([*words, "--values", "values.yaml", "--set", "stage=test"]) == 0
+    shown = capsys.readouterr()
+    assert '~ value.id: "5" -> 5' in shown.out
+    assert shown.err == ""
+    assert main([*words, "--values", "values.yaml"]) == 0
+    said = 'warning: orders.yaml:1: connector "${{ stage }}-orders", key "name": ${{ stage }} has no value. '
+    assert capsys.readouterr().err.startswith(said)
+
+
 def test_a_connector_of_a_cluster_is_tried_by_its_name(folder, server, capsys):
     server.answers["GET /connectors/orders/config"] = (200, {"name": "orders", **CONFIG})
     words = ["try", "orders", "--url", server.url, "--worker-config", "worker.properties"]
