@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from connect.cli._table import COLOURS, fitted, plain
+from connect.cli._table import COLOURS, fitted, padded, plain, width
 
 #: Which of a summary's figures is left out where not all fit.
 _IN_ALL = 1
@@ -61,11 +61,11 @@ class Summary:
 def lines(summaries: Sequence[Summary], columns: int, most: int, *, colour: bool) -> list[str]:
     """The texts of at most this many lines, none wider than the terminal."""
     shown = summaries if len(summaries) <= most else summaries[: most - 1]
-    names = min(max((len(summary.name) for summary in shown), default=0), columns // 2)  # the rest says how it does
+    names = min(max((width(summary.name) for summary in shown), default=0), columns // 2)  # the rest says how it does
     states = max((len(summary.state_in_words) for summary in shown), default=0)
     figures = [summary.figures for summary in shown if not summary.reason]
     widths = [max(map(len, column)) for column in zip(*figures, strict=True)]
-    if widths and names + 2 + states + sum(width + 2 for width in widths if width) >= columns:
+    if widths and names + 2 + states + sum(each + 2 for each in widths if each) >= columns:
         widths[_IN_ALL] = 0
     texts = [_line(summary, names, states, widths, columns, colour=colour) for summary in shown]
     if len(shown) < len(summaries):
@@ -75,10 +75,10 @@ def lines(summaries: Sequence[Summary], columns: int, most: int, *, colour: bool
 
 def _line(summary: Summary, names: int, states: int, widths: Sequence[int], columns: int, *, colour: bool) -> str:
     state = f"{summary.state_in_words:{states}}"
-    figures = "  ".join(f"{text:>{width}}" for text, width in zip(summary.figures, widths, strict=False) if width)
-    name = fitted(plain(summary.name), names + 1)
-    text = fitted(f"{name:{names}}  {state}  {plain(summary.reason or figures)}".rstrip(), columns)
+    figures = "  ".join(f"{text:>{each}}" for text, each in zip(summary.figures, widths, strict=False) if each)
+    name = padded(fitted(plain(summary.name), names + 1), names)
+    text = fitted(f"{name}  {state}  {plain(summary.reason or figures)}".rstrip(), columns)
     if not colour:
         return text
-    start, end = names + 2, min(names + 2 + len(summary.state), len(text))
+    start, end = len(name) + 2, min(len(name) + 2 + len(summary.state), len(text))
     return f"{text[:start]}\x1b[{COLOURS.get(summary.state, '0')}m{text[start:end]}\x1b[0m{text[end:]}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import unicodedata
 from collections.abc import Iterable, Sequence
 
 #: Of states and findings, as codes of ECMA-48.
@@ -31,10 +32,10 @@ COLOURS = {
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Lines of cells, each column as wide as its widest cell. A cell that is a state is coloured."""
     shown = [[plain(str(cell)) for cell in row] for row in rows]
-    widths = [max(len(cell) for cell in column) for column in zip(head, *shown, strict=True)]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(head, widths, strict=True)).rstrip()]
+    widths = [max(map(width, column)) for column in zip(head, *shown, strict=True)]
+    lines = ["  ".join(map(padded, head, widths)).rstrip()]
     for row in shown:
-        cells = [coloured(cell, cell.ljust(width)) for cell, width in zip(row, widths, strict=True)]
+        cells = [coloured(cell, padded(cell, columns)) for cell, columns in zip(row, widths, strict=True)]
         lines.append("  ".join(cells).rstrip())
     return "\n".join(lines)
 
@@ -58,6 +59,36 @@ def plain(text: str) -> str:
     return "".join(char if char.isprintable() else " " for char in text)
 
 
+def counted(number: int, word: str) -> str:
+    """1 broker, 3 brokers."""
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
+
+
+def width(text: str) -> int:
+    """The columns that it takes: letters of Chinese, Japanese and Korean two each, marks above a letter none."""
+    if text.isascii():
+        return len(text)
+    return sum(not unicodedata.combining(char) and 1 + (unicodedata.east_asian_width(char) in "WF") for char in text)
+
+
+def padded(text: str, columns: int, *, left: bool = True) -> str:
+    """With blanks behind it, or before it, up to so many columns."""
+    blanks = " " * (columns - width(text))
+    return text + blanks if left else blanks + text
+
+
+def shortened(text: str, columns: int) -> str:
+    """Cut to so many columns."""
+    if width(text) <= columns:
+        return text
+    taken = 0
+    for at, char in enumerate(text):
+        taken += width(char)
+        if taken >= columns:
+            return f"{text[:at]}…"
+    return text
+
+
 def fitted(text: str, columns: int) -> str:
     """Cut to a terminal's width. The last column stays free: writing there may break the line."""
-    return text if len(text) < columns else f"{text[: columns - 2]}…"
+    return shortened(text, columns - 1)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
-from connect.cli._table import COLOURS, fitted, plain, table
+from connect.cli._table import COLOURS, counted, fitted, padded, plain, shortened, table, width
 from connect.cli._top_rows import SORTS, Row, WorkerRow, in_order, matching
 
 NOTHING: Final = "\u2013"
@@ -176,15 +176,12 @@ def row_lines(rows: Sequence[Row], view: View, columns: int, *, colour: bool) ->
     """Titles and rows, with as many columns as fit."""
     chosen = _chosen(rows, columns)
     titles = [_title(column, view) for column, _ in chosen]
-    widths = [width for _, width in chosen]
-    head = "  ".join(
-        _cell(title, width, left=c.left) for title, (c, width) in zip(titles, chosen, strict=True)
-    ).rstrip()
+    head = "  ".join(_cell(title, room, left=c.left) for title, (c, room) in zip(titles, chosen, strict=True)).rstrip()
     found = [f"\x1b[7m{fitted(head, columns).ljust(columns - 1)}\x1b[0m" if colour else fitted(head, columns)]
-    at = sum(widths[:1]) + 2
     for row in rows:
-        text = "  ".join(_cell(plain(column.text(row)), width, left=column.left) for column, width in chosen)
-        text = fitted(text.rstrip(), columns)
+        cells = [_cell(plain(column.text(row)), room, left=column.left) for column, room in chosen]
+        at = len(cells[0]) + 2
+        text = fitted("  ".join(cells).rstrip(), columns)
         end = min(at + len(row.state), len(text))
         if colour and at < end:
             text = f"{text[:at]}\x1b[{COLOURS.get(row.state, '0')}m{text[at:end]}\x1b[0m{text[end:]}"
@@ -210,8 +207,8 @@ def _worker_lines(workers: Sequence[WorkerRow], most: int, columns: int) -> list
     found = []
     for worker in shown:
         figures = (
-            f"{worker.connectors} connectors",
-            f"{worker.tasks} tasks",
+            counted(worker.connectors, "connector"),
+            counted(worker.tasks, "task"),
             f"{worker.failed} failed" if worker.failed else "",
             f"{number(worker.records_out)} records/s",
             f"CPU {percent(worker.cpu_percent)} %" if worker.cpu_percent is not None else f"CPU {NOTHING}",
@@ -244,14 +241,14 @@ def _chosen(rows: Sequence[Row], columns: int) -> list[tuple[Column, int]]:
     """The columns that fit, each with its width."""
     found = []
     for column in COLUMNS:
-        texts = [len(plain(column.text(row))) for row in rows]
+        texts = [width(plain(column.text(row))) for row in rows]
         if column.title == "REASON" and not any(texts):
             continue
         widest = max([len(column.title) + bool(column.sort), *texts])
         found.append((column, min(widest, _WIDEST) if column.left else widest))
 
     def taken() -> int:
-        return sum(_LEAST_REASON if column.title == "REASON" else width for column, width in found) + 2 * len(found)
+        return sum(_LEAST_REASON if column.title == "REASON" else room for column, room in found) + 2 * len(found)
 
     while taken() > columns and any(column.rank for column, _ in found):
         found.remove(max(found, key=lambda each: each[0].rank))
@@ -259,11 +256,10 @@ def _chosen(rows: Sequence[Row], columns: int) -> list[tuple[Column, int]]:
     if over > 0:  # what stands in any case is still too wide: names give way
         found[0] = (found[0][0], max(8, found[0][1] - over))
     if found[-1][0].title == "REASON":
-        left = columns - 1 - sum(width + 2 for _, width in found[:-1])
+        left = columns - 1 - sum(room + 2 for _, room in found[:-1])
         found[-1] = (found[-1][0], max(_LEAST_REASON, left))
     return found
 
 
-def _cell(text: str, width: int, *, left: bool) -> str:
-    text = text if len(text) <= width else f"{text[: width - 1]}…"
-    return text.ljust(width) if left else text.rjust(width)
+def _cell(text: str, columns: int, *, left: bool) -> str:
+    return padded(shortened(text, columns), columns, left=left)

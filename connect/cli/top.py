@@ -14,7 +14,7 @@ from connect.cli._exit import OK
 from connect.cli._rest_client import RestClient, add_options, client_of
 from connect.cli._screen import Screen, is_possible
 from connect.cli._statuses import measured_of
-from connect.cli._table import shows_colours
+from connect.cli._table import counted, shows_colours
 from connect.cli._top_lines import View, once, screen, scrolled
 from connect.cli._top_rows import Look, as_json, connector_rows, task_rows, worker_rows
 from connect.connector_states import urgency
@@ -134,7 +134,7 @@ def _title(address: str, about: dict[str, Any], look: Look) -> str:
     states = Counter(task["state"] for status in look.statuses for task in status["tasks"])
     in_order = sorted(states, key=lambda state: (urgency(state), state))
     by_state = ": " + ", ".join(f"{states[state]} {state}" for state in in_order) if states else ""
-    counts = f"{len(look.statuses)} connectors, {states.total()} tasks{by_state}"
+    counts = f"{counted(len(look.statuses), 'connector')}, {counted(states.total(), 'task')}{by_state}"
     return f"{address}  {about.get('version', '')}  {time.strftime('%H:%M:%S')}  {counts}"
 
 

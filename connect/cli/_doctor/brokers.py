@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from connect.cli._doctor.certificates import validity
-from connect.cli._doctor.finding import Finding, Level, counted, error, of_message, ok
+from connect.cli._doctor.finding import Finding, Level, error, of_message, ok
 from connect.cli._doctor.network import StepError, place_of, reached
 from connect.cli._doctor.subject import Subject
 from connect.cli._exit import UNREACHABLE
+from connect.cli._table import counted
 from connect.kafka.admin.answers import NO_ANSWER, AdminError
 from connect.kafka.admin.inspection import Cluster, Inspection
 from connect.kafka.clients.errors import NotLetInError

@@ -8,9 +8,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
-from connect.cli._doctor.finding import Finding, Level, counted, error, note, of_message, ok, warning
+from connect.cli._doctor.finding import Finding, Level, error, note, of_message, ok, warning
 from connect.cli._doctor.subject import Subject
 from connect.cli._exit import INVALID
+from connect.cli._table import counted
 from connect.kafka.clients.java_rules import ClientSettingError
 from connect.kafka.clients.stores import is_pem, read_store
 from connect.kafka.clients.tls import client_tls_context, server_tls_context

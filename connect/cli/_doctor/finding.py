@@ -87,11 +87,6 @@ def of_message(level: Level, what: str, message: str, advice: str, code: int = F
     return Finding(level, what, found, next_step[:1].upper() + next_step[1:], code)
 
 
-def counted(number: int, word: str) -> str:
-    """1 broker, 3 brokers."""
-    return f"{number:,} {word}{'' if number == 1 else 's'}"
-
-
 def exit_code(findings: Iterable[Finding]) -> int:
     """0 without an error; else 2 if a configuration is wrong, 3 if a server cannot be reached, 1 for all else."""
     codes = {finding.code for finding in findings if finding.level is Level.ERROR}

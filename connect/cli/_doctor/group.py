@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from connect.cli._doctor.brokers import Reached
-from connect.cli._doctor.finding import Finding, counted, error, note, ok, warning
+from connect.cli._doctor.finding import Finding, error, note, ok, warning
 from connect.cli._doctor.subject import Subject
 from connect.cli._exit import INVALID, UNREACHABLE
+from connect.cli._table import counted
 from connect.group.wire import PROTOCOLS
 from connect.kafka.admin.answers import AdminError
 from connect.kafka.admin.inspection import Group
@@ -55,10 +56,11 @@ def judged(what: str, name: str, group: Group | None, protocol: str) -> Finding:
     offered = PROTOCOLS.get(protocol, (group.protocol,))
     if group.protocol and group.protocol not in offered:
         said = (
-            f"{members}, speak {group.protocol}; with connect.protocol={protocol} this worker has all of them change."
+            f"{members}, with protocol {group.protocol};"
+            f" this worker, with connect.protocol={protocol}, has all of them change."
         )
         return warning(what, said, "Set connect.protocol as they have it.")
     if group.protocol and group.protocol != offered[0]:
-        said = f"{members}, speak {group.protocol}, as one of them knows no better; so would this worker."
+        said = f"{members}, with protocol {group.protocol}, as one of them knows no better; so would this worker."
         return note(what, said, f"Set connect.protocol={protocol} on all workers.")
-    return ok(what, f"{members}{f', speak {group.protocol}' if group.protocol else ''}.")
+    return ok(what, f"{members}{f', with protocol {group.protocol}' if group.protocol else ''}.")

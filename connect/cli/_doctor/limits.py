@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from connect.cli._doctor.finding import Finding, counted, note, ok, warning
+from connect.cli._doctor.finding import Finding, note, ok, warning
 from connect.cli._doctor.subject import Subject
+from connect.cli._table import counted
 
 #: As docs/performance.md measures: a pool's worker with 1,000 connectors of one task takes 10.5 MB for each of them.
 _TASK: Final = 11 << 20

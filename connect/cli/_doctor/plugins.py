@@ -9,8 +9,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
-from connect.cli._doctor.finding import Finding, counted, error, ok, warning
+from connect.cli._doctor.finding import Finding, error, ok, warning
 from connect.cli._doctor.subject import Subject
+from connect.cli._table import counted
 from connect.herder.plugin_settings import LISTED, described
 from connect.plugins import PluginRef, Plugins
 from connect.plugins.discovery import plugin_folders

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from connect.cli._doctor.brokers import Reached
-from connect.cli._doctor.finding import Finding, Level, counted, error, note, of_message, ok, warning
+from connect.cli._doctor.finding import Finding, Level, error, note, of_message, ok, warning
 from connect.cli._doctor.subject import Subject
 from connect.cli._exit import INVALID, UNREACHABLE
+from connect.cli._table import counted
 from connect.herder.offset_stores import topic_shape
 from connect.kafka.admin.answers import AdminError
 from connect.kafka.admin.inspection import Replicas, TopicLayout

@@ -76,6 +76,13 @@ def test_no_line_is_wider_than_the_terminal():
         assert all(len(text) < columns for text in lines([failed, *summaries(2)], columns, 10, colour=False))
 
 
+def test_wide_letters_move_no_column():
+    some = [summarize(name, connector(), tasks(R), reports(1, 5), 1.0) for name in ("日本語", "orders")]
+    shown = lines(some, 80, 9, colour=True)
+    state = "\x1b[32mRUNNING\x1b[0m  1 records/s  5 in all"
+    assert shown == [f"日本語  {state}", f"orders  {state}"]
+
+
 def test_rate_lag_and_errors_are_seen_on_a_usual_terminal():
     busy = summarize("orders-to-warehouse", connector(), tasks(R), reports(1, 5_000_000, lag=12_345, errors=4), 1234.0)
     failed = summarize("x", connector(), tasks(F, R, trace="ValueError: y"), reports(2), 0.0)

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from connect.cli._screen import keys_in
+from connect.cli._table import width
 from connect.cli._top_lines import View, once, percent, screen, scrolled, size
 from connect.cli._top_rows import Look, connector_rows, in_order, matching, task_rows, worker_rows
 
@@ -130,6 +131,16 @@ def test_a_screen_is_never_wider_or_longer_than_the_terminal(columns, lines):
     assert len(plain) < lines
     assert max(map(len, plain)) < columns
     assert any("b-0" in line for line in plain)  # it failed
+
+
+def test_wide_letters_move_no_column_and_no_line_breaks():
+    now = look(0, [status("日本語" * 10, part("RUNNING", id=0)), status("a", part("RUNNING", id=0))])
+    for columns in (40, 80, 200):
+        shown = screen("題" * 200, [], task_rows(now), View(sort="n"), columns, 9, colour=True)
+        plain = [re.sub(r"\x1b\[\d+m", "", line) for line in shown]
+        assert max(map(width, plain)) < columns
+        assert len({width(line[: line.index("RUNNING")]) for line in plain if "RUNNING" in line}) == 1
+        assert sum("\x1b[32mRUNNING\x1b[0m" in line for line in shown) == 2
 
 
 def test_a_narrow_terminal_keeps_name_state_and_rate_and_a_wide_one_shows_reasons():
