@@ -11,7 +11,7 @@ from typing import Any
 
 from connect.cli._connectors import agree, print_json
 from connect.cli._exit import FAILED, OK
-from connect.cli._rest_client import add_options, client_of
+from connect.cli._rest_client import AnswerError, add_options, client_of
 from connect.cli._table import table
 from connect.errors import ConfigError
 from connect.telemetry.redaction import redactor
@@ -83,7 +83,13 @@ def _change(args: argparse.Namespace, method: str, body: object, question: str) 
     if not agree(question, args):
         print("connect: nothing was changed.", file=sys.stderr)
         return FAILED
-    answer = client_of(args).request(method, ("connectors", args.connector, "offsets"), body)
+    try:
+        answer = client_of(args).request(method, ("connectors", args.connector, "offsets"), body)
+    except AnswerError as error:
+        if "STOPPED" in error.said:  # Java's words, which advise a request with PUT
+            print(f"connect: Stop it first: `connect stop {args.connector}`.", file=sys.stderr)
+            return error.exit_code
+        raise
     if args.json:
         print_json(answer)
     else:

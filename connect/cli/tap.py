@@ -7,7 +7,7 @@ import sys
 
 from connect.cli._connectors import print_json
 from connect.cli._exit import FAILED, OK
-from connect.cli._rest_client import add_options, client_of, not_of_java
+from connect.cli._rest_client import RestClient, add_options, client_of, not_of_java
 
 #: How long an answer takes beyond the time that the worker waits for records.
 _ANSWER_S = 10.0
@@ -59,6 +59,17 @@ def run(args: argparse.Namespace) -> int:
         print(f"connect: {one['worker_id']}{task}: {one['reason']}", file=sys.stderr)
     if not answer["records"]:
         if not answer["untapped"]:
-            print(f"connect: no record came within {args.seconds} s.", file=sys.stderr)
+            print(f"connect: {_why_none(client, args)}", file=sys.stderr)
         return FAILED
     return OK
+
+
+def _why_none(client: RestClient, args: argparse.Namespace) -> str:
+    status = client.get("connectors", args.connector, "status")
+    states = {task["id"]: task["state"] for task in status["tasks"]}
+    if args.task is not None and args.task not in states:
+        return f"{args.connector} has no task {args.task}; `connect status {args.connector}` shows its tasks."
+    asked = {state for task, state in states.items() if args.task in (None, task)} or {status["connector"]["state"]}
+    if "RUNNING" not in asked:
+        return f"no record comes: {args.connector} is {', '.join(sorted(asked))}."
+    return f"no record came within {args.seconds} s."

@@ -176,6 +176,33 @@ def test_the_topic_of_a_position_may_hold_what_separates(server, capsys):
     }
 
 
+def test_offsets_of_what_is_not_stopped_are_refused_with_the_command_that_stops_it(server, capsys):
+    said = "Connectors must be in the STOPPED state before their offsets can be modified. This can be done for ..."
+    server.answers["DELETE /connectors/a/offsets"] = (400, {"error_code": 400, "message": said})
+    assert main(["offsets", "reset", "a", "--yes"]) == 2
+    assert capsys.readouterr().err == "connect: Stop it first: `connect stop a`.\n"
+    server.answers["DELETE /connectors/a/offsets"] = (400, {"error_code": 400, "message": "No."})
+    assert main(["offsets", "reset", "a", "--yes"]) == 2
+    assert capsys.readouterr().err.startswith("connect: No. (400 from ")
+
+
+@pytest.mark.parametrize(
+    ("words", "state", "said"),
+    [
+        ([], status("a", "RUNNING", "RUNNING"), "no record came within 10 s."),
+        (["--task", "4"], status("a", "RUNNING", "RUNNING"), "a has no task 4; `connect status a` shows its tasks."),
+        (["--task", "1"], status("a", "RUNNING", "RUNNING", "FAILED"), "no record comes: a is FAILED."),
+        ([], status("a", "PAUSED", "PAUSED", "FAILED"), "no record comes: a is FAILED, PAUSED."),
+        ([], status("a", "STOPPED"), "no record comes: a is STOPPED."),
+    ],
+)
+def test_a_look_that_sees_nothing_says_why(server, capsys, words, state, said):
+    server.answers["GET /connectors/a/tap"] = (200, {"records": [], "untapped": []})
+    server.answers["GET /connectors/a/status"] = (200, state)
+    assert main(["tap", "a", *words]) == 1
+    assert capsys.readouterr().err == f"connect: {said}\n"
+
+
 def test_one_task_is_not_restarted_with_others(server):
     assert main(["restart", "a", "--task", "0", "--tasks"]) == 2
     assert main(["logs", "level", "--cluster"]) == 2
