@@ -171,7 +171,7 @@ def open_pipeline(
     except ConfigError as error:
         advice = ""
         if error.key.endswith(".converter") and not worker.values:
-            advice = " Or name the worker's file, which says what connectors without converters of their own use."
+            advice = " Or give --worker-config: the worker's file says what connectors without own converters use."
         raise WrongConfigError(f"{where(error.key)}: {error}{advice}") from error
     except (ConnectError, ValueError) as error:
         said = one_line(error)

@@ -81,9 +81,7 @@ def _lock(path: Path) -> FileLock:
             "Stop that worker, or give this one another offset.storage.file.filename."
         ) from error
     except OSError as error:
-        raise OffsetStoreError(
-            f"{path}: this user may not write to the folder {path.parent} ({error.strerror})."
-        ) from error
+        raise OffsetStoreError(f"{path}: the folder {path.parent} cannot be written ({error.strerror}).") from error
 
 
 def _open(asked: Path) -> tuple[Path, Offsets]:

@@ -235,7 +235,7 @@ def test_what_is_wrong_with_the_configuration_is_said_with_its_place(folder, cap
 
 def test_without_the_workers_converters_it_is_said_where_they_come_from(folder, capsys):
     assert main(["try", "orders.json", "--value", "{}"]) == 2
-    assert "Or name the worker's file" in capsys.readouterr().err
+    assert "Or give --worker-config: the worker's file says" in capsys.readouterr().err
 
 
 def test_variables_of_the_workers_clients_matter_only_where_a_topic_is_read(folder, capsys):
