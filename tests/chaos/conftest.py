@@ -24,7 +24,7 @@ _topics = count(1)
 def chance(seed: int, request: pytest.FixtureRequest) -> random.Random:
     """The chance of one test: its own, whatever ran before it. A failure shows the seed."""
     request.node.add_report_section("setup", "seed", f"pytest --randomly-seed={seed} {request.node.nodeid}")
-    return random.Random(f"{seed} {request.node.name}")
+    return random.Random(f"{seed} {request.node.nodeid}")
 
 
 @pytest.fixture
