@@ -209,7 +209,7 @@ def _measured(running: Worker, name: str, kind: str, args: argparse.Namespace, t
                 raise BenchError(f"No record came within {_FIRST_WITHIN_S:.0f} s: there is nothing to measure.")
             continue
         still = now - last.at > _STILL_S
-        if still or now - first.at >= args.seconds or (args.records and last.records >= args.records):
+        if still or last.at - first.at >= args.seconds or (args.records and last.records >= args.records):
             break
     if last.at - first.at < _LEAST_S:
         raise BenchError(
