@@ -249,8 +249,9 @@ class Target:
         default = literal(field.schema, field.meaning)
         if default is not None and self._database.dialect.paramstyle in ("format", "pyformat"):
             default = default.replace("%", "%%")
-        # MySQL has no defaults for long texts.
-        if default is not None and not field.key and not (kind == "mysql" and ("TEXT" in chosen or "BLOB" in chosen)):
+        # MySQL has no defaults for long texts, and none with a zone.
+        has_none = kind == "mysql" and ("TEXT" in chosen or "BLOB" in chosen or field.meaning.kind == "zoned")
+        if default is not None and not field.key and not has_none:
             words.append(f"DEFAULT {default}")
         if field.key or (created and not field.schema.optional and field.schema.default is None):
             words.append("NOT NULL")

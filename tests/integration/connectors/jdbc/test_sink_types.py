@@ -132,6 +132,21 @@ def test_instants_in_an_array_are_read_in_db_timezone_like_single_ones(postgres_
     assert target.execute("SELECT * FROM types") == [(clock, [clock, None], [INSTANT], [dt.date(2024, 3, 30)])]
 
 
+def test_a_time_with_a_zone_may_have_a_default(target: Target) -> None:
+    """As Debezium's has for a column whose default is the time."""
+    ends = "1970-01-01T00:00:00Z", "1970-01-01T00:00:00.000000Z"
+    first, second = (
+        Schema(Type.STRING, name="io.debezium.time.ZonedTimestamp", version=1, default=end) for end in ends
+    )
+    with run(target, auto_evolve="true", debezium_records="true") as sink:
+        for fields in ({"made": first}, {"made": first, "seen": second}):
+            schema = Schema.struct(fields)
+            sink.put(dict.fromkeys(fields, "2024-02-29T12:00:00+02:00"), schema=schema, topic="types")
+    written = "2024-02-29 10:00:00"
+    assert [str(made)[:19] for (made,) in target.execute("SELECT made FROM types")] == [written, written]
+    assert written in [str(seen)[:19] for (seen,) in target.execute("SELECT seen FROM types")]
+
+
 @pytest.mark.parametrize(("zone", "hour"), [("UTC", 12), ("Asia/Tokyo", 3)])
 def test_debezium_s_times_without_a_zone_are_those_of_db_timezone_in_a_column_with_one(
     postgres_database: PostgresDatabase, zone: str, hour: int
