@@ -112,6 +112,7 @@ class JdbcSourceConnector(SourceConnector):
             if offset is None:
                 continue
             known = set(partition) <= {"protocol", "table", "split"} and isinstance(partition.get("table"), str)
+            known = known and partition.get("protocol", "1") == "1"
             if partition != offsets.QUERY and not known:
                 raise ConnectError(
                     'A source partition of tables reads {"protocol": "1", "table": "catalog.schema.table"}, of a query '

@@ -67,6 +67,7 @@ def test_users_change_offsets() -> None:
         (table, {"incrementing": "12"}, '"incrementing" is a whole number'),
         (table, {"timestamp": 1, "timestamp_nanos": 1_000_000_000}, "nanoseconds of a whole second"),
         (frozenset({"file": "x"}.items()), {"incrementing": 1}, 'reads {"protocol": "1"'),
+        (frozenset({"protocol": 1, "table": "orders"}.items()), {"incrementing": 1}, 'reads {"protocol": "1"'),
     ]:
         with pytest.raises(ConnectError, match=said):
             connector.alter_offsets({}, {partition: offset})
