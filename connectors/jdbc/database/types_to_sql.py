@@ -24,7 +24,7 @@ Of Debezium's semantic types (`io.debezium.time.*`, `io.debezium.data.*`), where
 | MicroDuration | INTERVAL | BIGINT | the number |
 | Json, Uuid | JSONB, UUID | JSON, VARCHAR(36) | JSON, text |
 | Xml | XML | LONGTEXT | text |
-| Bits of n | BIT(n) | BIT(n), up to 64 | bytes |
+| Bits of n, of any number | BIT(n), BIT VARYING | BIT(n), up to 64 | bytes |
 | VariableScaleDecimal | NUMERIC | DECIMAL(65, 30) | as Decimal |
 
 Imported with SQLAlchemy.
@@ -69,7 +69,7 @@ class Meaning:
         unit: for numbers since the epoch or midnight, and durations: `d`, `ms`, `us`, `ns`; for json that is already
             text `text`, for decimals with a scale each `variable`. Empty for values with a logical type of Connect
             itself.
-        scale, precision: of a decimal; None where undefined. Of bits, precision is their number.
+        scale, precision: of a decimal; None where undefined. Of bits, precision is their number; None for any.
         element: of an array.
     """
 
@@ -97,6 +97,8 @@ _DEBEZIUM: Final = {
     "io.debezium.data.VariableScaleDecimal": Meaning("decimal", "variable"),
 }
 _BITS_NAME: Final = "io.debezium.data.Bits"
+#: The length that Debezium tells of bits that may be any number.
+_ANY_BITS: Final = 2**31 - 1
 
 
 @lru_cache(maxsize=2000)
@@ -120,7 +122,9 @@ def meaning_of(schema: Schema, debezium: bool = False) -> Meaning:
         return _DEBEZIUM[schema.name]
     if debezium and schema.name == _BITS_NAME:
         length = schema.parameters.get("length", "")
-        return Meaning("bits", precision=int(length)) if length.isdigit() and int(length) else Meaning("bytes")
+        if not length.isdigit() or not int(length):
+            return Meaning("bytes")
+        return Meaning("bits", precision=None if int(length) == _ANY_BITS else int(length))
     if schema.type is Type.ARRAY:
         assert schema.value_schema is not None
         element = meaning_of(schema.value_schema, debezium)
@@ -189,7 +193,7 @@ def _postgresql(meaning: Meaning) -> TypeEngine[Any]:
         assert meaning.element is not None
         return postgresql.ARRAY(_postgresql(meaning.element))
     if meaning.kind == "bits":
-        return postgresql.BIT(meaning.precision)
+        return postgresql.BIT(meaning.precision, varying=meaning.precision is None)
     return _POSTGRESQL[meaning.kind]
 
 

@@ -74,6 +74,8 @@ def cells(
         default = column.schema.default
         if filled and default is not None and array.null_count:
             one = cells(meaning, FieldColumn(column.schema, [default]), takes, zones, filled=False)
+            if pa.types.is_string(one.type):  # infinity, for example, among dates
+                array = array.cast(pa.string())
             array = array.fill_null(one.cast(array.type)[0])
     except _REFUSALS as error:
         raise RowError(f"holds a value that is not of the type {meaning.kind}: {error}") from error
@@ -263,7 +265,7 @@ def _bits(meaning: Meaning, column: FieldColumn, takes: sqlalchemy.types.TypeEng
     if isinstance(takes, mysql.BIT):
         # As the bytes that it is held in: a number in a text would be taken for its digits.
         return pa.array([None if number is None else number.to_bytes(8, "big") for number in numbers], pa.binary())
-    width = f"0{meaning.precision}b"
+    width = f"0{meaning.precision}b" if meaning.precision else "b"
     return pa.array([None if number is None else format(number, width) for number in numbers], pa.string())
 
 
@@ -349,7 +351,10 @@ def literal(schema: Schema, meaning: Meaning) -> str | None:
     """A field's default as a literal of SQL; None for types that databases write differently."""
     value = schema.default
     if value is not None and meaning.kind == "date":
-        day = value if isinstance(value, dt.date) else dt.date(1970, 1, 1) + dt.timedelta(days=value)
+        try:
+            day = value if isinstance(value, dt.date) else dt.date(1970, 1, 1) + dt.timedelta(days=value)
+        except OverflowError:  # infinity, or a year that Python does not have
+            return None
         return f"'{day.isoformat()}'"
     if value is None or meaning.unit:
         return None

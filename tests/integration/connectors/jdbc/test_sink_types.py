@@ -167,6 +167,30 @@ def test_debezium_s_times_without_a_zone_are_those_of_db_timezone_in_a_column_wi
     assert found == [(at, f'{{"{at}"}}'), ("infinity", f'{{"{at}"}}')]
 
 
+def test_columns_of_postgresql_of_any_bits_or_with_infinity_as_default_are_written_again(
+    postgres_database: PostgresDatabase,
+) -> None:
+    """As the capture of PostgreSQL tells of `varbit`, `date DEFAULT 'infinity'` and so on."""
+    target = Postgres(postgres_database)
+    times = {"day": (Type.INT32, "Date", 2**31 - 1), "at": (Type.INT64, "MicroTimestamp", 9223372036825200000)}
+    schema = Schema.struct(
+        {
+            "bits": Schema(Type.BYTES, name="io.debezium.data.Bits", parameters={"length": str(2**31 - 1)}),
+            **{
+                name: Schema(of, name=f"io.debezium.time.{kind}", version=1, optional=True, default=default)
+                for name, (of, kind, default) in times.items()
+            },
+        }
+    )
+    with run(target, debezium_records="true") as sink:
+        sink.put({"bits": b"\x05", "day": None, "at": None}, schema=schema, topic="types")
+        sink.put({"bits": b"", "day": 1, "at": 1}, schema=schema, topic="types")
+    assert target.execute("SELECT bits::text, day::text, at::text FROM types") == [
+        ("101", "infinity", "infinity"),
+        ("0", "1970-01-02", "1970-01-01 00:00:00.000001"),
+    ]
+
+
 def test_a_column_of_a_domain_takes_what_its_type_takes(postgres_database: PostgresDatabase) -> None:
     target = Postgres(postgres_database)
     target.execute(f"ALTER DATABASE {postgres_database.name} SET timezone = 'America/New_York'")

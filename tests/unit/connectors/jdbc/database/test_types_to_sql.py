@@ -82,6 +82,16 @@ def test_debezium_s_types_count_when_they_are_asked_for() -> None:
 
 
 @pytest.mark.parametrize(
+    ("length", "in_postgresql", "in_mysql"),
+    [("3", "BIT(3)", "BIT(3)"), ("65", "BIT(65)", "LONGBLOB"), (str(2**31 - 1), "BIT VARYING", "LONGBLOB")],
+)
+def test_debezium_s_bits_are_of_a_number_or_of_any(length: str, in_postgresql: str, in_mysql: str) -> None:
+    of = Schema(Type.BYTES, name="io.debezium.data.Bits", version=1, parameters={"length": length})
+    for kind, expected in (("postgresql", in_postgresql), ("mysql", in_mysql)):
+        assert column_type(meaning_of(of, True), kind).compile(dialect=DIALECTS[kind]) == expected
+
+
+@pytest.mark.parametrize(
     ("schema", "column", "narrow"),
     [
         (Schema(Type.INT64), postgresql.INTEGER(), True),
