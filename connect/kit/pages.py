@@ -184,11 +184,7 @@ def value_at(document: Any, field: str) -> Any:
     """
     if not field:
         return document
-    if field.startswith("/"):
-        steps = [step.replace("~1", "/").replace("~0", "~") for step in field[1:].split("/")]
-    else:
-        steps = field.split(".")
-    for step in steps:
+    for step in steps_of(field):
         if isinstance(document, Mapping):
             document = document.get(step)
         elif isinstance(document, list) and step.isascii() and step.isdigit() and int(step) < len(document):
@@ -196,6 +192,13 @@ def value_at(document: Any, field: str) -> Any:
         else:
             return None
     return document
+
+
+def steps_of(field: str) -> list[str]:
+    """The names on the way to a field: of a JSON pointer (RFC 6901), or with dots."""
+    if field.startswith("/"):
+        return [step.replace("~1", "/").replace("~0", "~") for step in field[1:].split("/")]
+    return field.split(".")
 
 
 def with_parameters(request: Request, parameters: Mapping[str, Any]) -> Request:

@@ -8,6 +8,7 @@ import orjson
 
 from connect import ConfigError, settings
 from connect.data.evolution_policy import PASS, EvolutionOptions, EvolutionPolicy
+from connect.kit.pages import steps_of
 from connect.settings import Config, Listed, WithoutEffect
 from connectors.elasticsearch.cluster import ClusterOptions, ElasticsearchOptions, OpenSearchOptions
 from connectors.elasticsearch.sink.choices import (
@@ -219,8 +220,8 @@ class _OwnOptions(
         default=None,
         importance="LOW",
         group=_DOCUMENTS,
-        convert=lambda written: tuple(written.split(".")),
-        doc="That field; dots lead into objects.",
+        convert=steps_of,
+        doc="That field: a JSON pointer such as /customer/id, or customer.id.",
     )
     index_format = settings.String(
         "index.name.format",

@@ -130,6 +130,7 @@ def test_many_updates_of_a_few_keys_end_with_the_last_ones(target: Target) -> No
     [
         ({"routing_type": "key"}, ["a", "b", None]),
         ({"routing_type": "value", "routing_type_record_value_path": "at.city"}, ["Bern", "7", None]),
+        ({"routing_type": "value", "routing_type_record_value_path": "/at/city"}, ["Bern", "7", None]),
     ],
 )
 def test_documents_are_routed(target: Target, config: dict[str, str], routes: list[str | None]) -> None:

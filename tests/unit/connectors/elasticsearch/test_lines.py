@@ -67,6 +67,16 @@ def test_a_time_that_is_null_is_not_there_twice() -> None:
     ]
 
 
+@pytest.mark.parametrize("path", ["at.city", "/at/city"])
+def test_the_field_of_the_routing_is_named_with_dots_or_by_a_pointer(path: str) -> None:
+    batch = SinkBatch.of([record(n, {"at": {"city": city}}) for n, city in enumerate(("Bern", 7, None))])
+    made = writer(key_ignore="true", routing_type="value", routing_type_record_value_path=path)
+    lines, wrong = made.lines("t", "t", batch)
+    assert wrong == {}
+    actions = [orjson.loads(item.splitlines()[0])["index"] for item in lines.items]
+    assert [action.get("routing") for action in actions] == ["Bern", "7", None]
+
+
 def test_the_time_of_a_document_is_the_field_that_was_named_before_its_own() -> None:
     values = ({"@timestamp": 1, "at": 2}, {"at": 2}, {"@timestamp": 1, "at": None}, {"@timestamp": 1}, {})
     batch = SinkBatch.of([record(n, value, timestamp=7) for n, value in enumerate(values)])
