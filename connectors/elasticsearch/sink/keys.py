@@ -501,7 +501,8 @@ class OpenSearchSinkOptions(OpenSearchOptions, SinkOptions):
         "data.streams.existing.index.template.name",
         default=None,
         group=_TARGETS,
-        doc="The existing index template of the data streams; by default one is created for each.",
+        doc="The index template of the data streams, which is created if there is none of this name; by default one is "
+        "created for each.",
     )
 
     def __init__(self, config: Config) -> None:

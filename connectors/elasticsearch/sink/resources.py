@@ -97,17 +97,28 @@ class Resources:
                 f"{self._cluster.where}: {name} is to be a data stream, and it is something else. Remove it, or choose "
                 "another name."
             )
-        if self._options.stream_template is None and not self._will_be_stream(name):
-            mappings: dict[str, Any] = {"properties": {self._options.time_field: {"type": "date"}}}
-            if self._options.dynamic_templates:
-                mappings["dynamic_templates"] = self._options.dynamic_templates
-            of_stream: dict[str, Any] = {}
-            if self._options.time_field != "@timestamp":
-                of_stream = {"timestamp_field": {"name": self._options.time_field}}
-            template = {"index_patterns": [name], "data_stream": of_stream, "template": {"mappings": mappings}}
-            self._cluster.request("PUT", f"/_index_template/{quoted(name)}", {**template, "priority": 500})
-            log.info("made the index template %s for the data stream of that name", name)
-        # The first document makes the stream.
+        template = self._options.stream_template
+        if template is None:
+            if not self._will_be_stream(name):
+                self._make_template(name, name)
+            return  # the first document makes the stream
+        if not self._cluster.exists(f"/_index_template/{quoted(template)}"):
+            self._make_template(template, name)
+        # Not left to a document: where the template is for other names, that would make an index.
+        self._unless_there(f"/_data_stream/{quoted(name)}", None)
+
+    def _make_template(self, template: str, name: str) -> None:
+        """Make a template for the data stream of a name."""
+        options = self._options
+        mappings: dict[str, Any] = {"properties": {options.time_field: {"type": "date"}}}
+        if options.dynamic_templates:
+            mappings["dynamic_templates"] = options.dynamic_templates
+        of_stream: dict[str, Any] = {}
+        if options.time_field != "@timestamp":
+            of_stream = {"timestamp_field": {"name": options.time_field}}
+        body = {"index_patterns": [name], "data_stream": of_stream, "template": {"mappings": mappings}, "priority": 500}
+        self._cluster.request("PUT", f"/_index_template/{quoted(template)}", body)
+        log.info("made the index template %s for the data stream %s", template, name)
 
     def _will_be_stream(self, name: str) -> bool:
         """Whether a template makes an index of this name a data stream."""

@@ -336,6 +336,25 @@ def test_a_data_stream_needs_no_right_to_see_templates(opensearch: OpenSearchSer
     opensearch.request("DELETE", f"/_data_stream/{target.topic}")
 
 
+def test_a_template_that_is_named_makes_the_data_stream_or_is_made(opensearch: OpenSearchServer) -> None:
+    target = Target(opensearch)
+    config = {"data_stream_enabled": "true", "key_ignore": "true"}
+    opensearch.request("PUT", f"/_index_template/other-{target.topic}", {"index_patterns": ["o"], "data_stream": {}})
+    of_another = {"data_streams_existing_index_template_name": f"other-{target.topic}"}
+    sink = target.run(**config, **of_another).start()
+    with pytest.raises(ConnectError, match="no matching index template found for data stream"):
+        sink.put(target.record({"n": 1}, timestamp=5))
+    own = {"data_streams_existing_index_template_name": f"own-{target.topic}"}
+    for _ in range(2):
+        with target.run(**config, **own) as sink:
+            sink.put(target.record({"n": 1}, timestamp=5))
+            sink.commit()
+    (known,) = opensearch.request("GET", f"/_data_stream/{target.topic}")["data_streams"]
+    assert (known["name"], known["template"]) == (target.topic, f"own-{target.topic}")
+    assert len(target.documents()) == 1
+    opensearch.request("DELETE", f"/_data_stream/{target.topic}")
+
+
 def test_an_index_in_the_place_of_a_data_stream_is_said(target: Target) -> None:
     if target.open_search:
         config, name = {"data_stream_enabled": "true"}, target.topic
