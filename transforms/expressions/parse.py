@@ -114,7 +114,9 @@ def _dialect() -> Any:
         "NO_PAREN_FUNCTIONS": {},
         "NO_PAREN_FUNCTION_PARSERS": {"CASE": theirs.NO_PAREN_FUNCTION_PARSERS["CASE"]},
     }
-    return type("Expressions", (Postgres,), {"Parser": type("Parser", (theirs,), changes)})
+    # Nothing begins a statement: `comment` and `lock` are names, as in PostgreSQL.
+    tokenizer: Any = type("Tokenizer", (Postgres.Tokenizer,), {"COMMANDS": set()})
+    return type("Expressions", (Postgres,), {"Parser": type("Parser", (theirs,), changes), "Tokenizer": tokenizer})
 
 
 def _tokens(text: str) -> list[Any]:
@@ -165,13 +167,14 @@ class _Reader:
     def _parsed(self) -> Any:
         dialect = _dialect()
         import sqlglot
+        from sqlglot import exp
         from sqlglot.errors import ParseError, TokenError
 
         part = self._text[self._start : self._end]
         if not part.strip():
             raise ExpressionError("there is no expression.", self._start)
         try:
-            return sqlglot.parse_one(part, dialect=dialect)
+            return sqlglot.parse_one(part, dialect=dialect, into=exp.Expr)
         except ParseError as error:
             raise ExpressionError("this is not a valid expression.", self._place(error)) from None
         except TokenError as error:
@@ -179,7 +182,7 @@ class _Reader:
 
     def _place(self, error: Any) -> int:
         first = error.errors[0] if error.errors else {}
-        line, column, word = first.get("line") or 1, first.get("col") or 1, first.get("highlight") or ""
+        line, column, word = first.get("line") or 1, first.get("col") or 0, first.get("highlight") or ""
         lines = self._text[self._start : self._end].split("\n")
         offset = sum(len(each) + 1 for each in lines[: line - 1]) + column
         return self._start + max(offset - len(word), 0)

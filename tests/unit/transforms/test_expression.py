@@ -199,6 +199,7 @@ WRONG = [
     ("x = current_date()", "another result each time"),
     ("x = price +", 'column 11, "\\+": this is not a valid expression'),
     ("x = (price", "this is not a valid expression"),
+    ("x = else", 'column 5, "else": this is not a valid expression'),
     ("x = 'a", "cannot be read"),
     ("x = upper(1)", 'column 11, "1\\)": upper takes a string, not a whole number'),
     ("x = upper(name, name)", "upper takes 1 arguments, not 2"),
@@ -242,6 +243,23 @@ def test_signs_in_strings_and_quoted_names_divide_nothing(sign: str) -> None:
     made = configured(Expression, fields=f"a = replace(text, '{sign}', ''), \"{sign}\" = '{sign}', c = 1")
     changed = made.apply(SinkRecord("t", {"text": f"x{sign}y"}))
     assert changed.value == {"text": f"x{sign}y", "a": "xy", sign: sign, "c": 1}
+
+
+STATEMENTS = "comment lock show set load begin end commit cache reset refresh update delete merge use desc call copy"
+
+
+@pytest.mark.parametrize("name", STATEMENTS.split())
+def test_a_word_that_begins_a_statement_is_a_name(name: str) -> None:
+    made = configured(
+        Expression, filter=f"{name} > 1 and {name} is not null", fields=f"x = {name}, {name} = {name} + 1"
+    )
+    assert made.apply(SinkRecord("t", {name: 5})).value == {name: 6, "x": 5}
+    assert made.apply(SinkRecord("t", {name: 1})) is None
+
+
+def test_a_word_of_the_grammar_is_a_name_in_quotation_marks() -> None:
+    made = configured(Expression, filter='"from" > 1', fields='"case" = "from"')
+    assert made.apply(SinkRecord("t", {"from": 5})).value == {"from": 5, "case": 5}
 
 
 @pytest.mark.parametrize("value", ["1_000", "\u0661", "NaN", "Infinity", "", ".", float("nan"), Decimal("NaN")])
