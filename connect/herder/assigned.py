@@ -28,6 +28,7 @@ from connect.herder.views import STATES, as_written, connector_plugin
 from connect.herder.worker import secrets_of
 from connect.pipeline.error_kinds import ErrorKind, kind_of
 from connect.storage import RestartNote, State
+from connect.telemetry.logs import error_elsewhere
 from connect.worker.messages import TaskSpec
 
 log = logging.getLogger("connect.herder")
@@ -151,7 +152,7 @@ class AssignedWork:
         if not self.queue.is_ending and self._pool.owns(connector):
             self._worker.connectors.lost(connector)
             if self._pool.state.target(connector) != "STOPPED":  # then only the process was left
-                log.error("%s", summary, extra={"about": connector})
+                error_elsewhere(log, connector, summary, trace if kind is ErrorKind.UNKNOWN else None)
                 self.failed(connector, trace, kind)
 
     def connector_lost(self, connector: str) -> None:

@@ -26,6 +26,7 @@ from connect.herder.topics import ActiveTopics
 from connect.pipeline.error_kinds import ErrorKind
 from connect.settings.worker_keys import RunOptions
 from connect.storage import MemoryStatusStore, RestartNote, State, TaskStatus, WaitNote
+from connect.telemetry.logs import error_elsewhere
 from connect.worker import messages
 from connect.worker.lease import now
 from connect.worker.supervisor import Supervisor, TaskProcess
@@ -288,8 +289,10 @@ class Tasks:
                     self._measures.tasks.failed()
                 running.figures.entered("failed")
                 self._before[task.spec.connector, task.spec.task] = (_hash(task.spec), True)
-            log.error("%s", error, extra={"about": task.id})
-            if trace is not None and trace != error:
+            # Errors that say what they are about are for users; in others only the trace says where they come from.
+            unexpected = task.failure is ErrorKind.UNKNOWN
+            error_elsewhere(log, task.id, error, trace if unexpected else None)
+            if trace is not None and trace != error and not unexpected:
                 log.debug("%s", trace, extra={"about": task.id})
             spec = task.spec
             self._failed(

@@ -86,6 +86,13 @@ def keep_quiet(*, all_of_it: bool) -> None:
     logging.getLogger(_TALKS_TO_ITSELF).setLevel(logging.NOTSET if all_of_it else logging.CRITICAL)
 
 
+def error_elsewhere(logger: logging.Logger, name: str, error: str, trace: str | None) -> None:
+    """Log an error that another process met in its work for this connector or task, as `logger.exception` logs one."""
+    record = logging.LogRecord(logger.name, logging.ERROR, "", 0, error, None, None)
+    record.about, record.exc_text = name, trace
+    logger.handle(record)
+
+
 class _Handler(logging.StreamHandler[TextIO]):
     """The handler that `configure` installs and replaces."""
 

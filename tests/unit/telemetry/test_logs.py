@@ -67,6 +67,16 @@ def test_json_lines_are_one_object_each_with_the_trace(out: io.StringIO) -> None
     assert "ValueError: two\nlines" in line["trace"]
 
 
+def test_an_error_of_another_process_has_its_trace(out: io.StringIO) -> None:
+    logs.configure(stream=out)
+    logs.error_elsewhere(LOG, "orders-0", "NameError: confg", 'Traceback:\n  File "clock.py", line 7')
+    logs.error_elsewhere(LOG, "orders-0", "The disk is full.", None)
+    first, *trace, second = out.getvalue().splitlines()
+    assert first.split(" ", 1)[1] == "ERROR orders-0  NameError: confg"
+    assert trace == ["  Traceback:", '    File "clock.py", line 7']
+    assert second.split(" ", 1)[1] == "ERROR orders-0  The disk is full."
+
+
 def test_nothing_that_is_logged_passes_for_a_line_of_ours(out: io.StringIO) -> None:
     logs.configure(stream=out)
     LOG.info("value was x\r\n2026-01-01T00:00:00.000+00:00 ERROR worker  forged")
