@@ -1,10 +1,11 @@
 """Connectors through their life on a standalone herder: paused, stopped, restarted, reconfigured, and their secrets."""
 
+import re
 import time
 
 import pytest
 
-from connect.herder.errors import NotFoundError
+from connect.herder.errors import HerderError, NotFoundError
 from connect.storage import MemoryOffsetStore
 
 NUMBERS = "odd.NumbersConnector"
@@ -223,7 +224,8 @@ def test_a_task_that_is_restarted_has_the_secret_of_then(herd, new_topic, tmp_pa
     assert told() == "the-second-one"
     assert run.herder.task_configs("numbers")[0]["secret"] == variable
     file.unlink()
-    run.herder.restart_task("numbers", 0).result(60)
+    with pytest.raises(HerderError, match=re.escape(str(file))):
+        run.herder.restart_task("numbers", 0).result(60)
     assert str(file) in run.await_state("numbers", "FAILED")
     assert run.connector("numbers").state.value == "PAUSED"
     file.write_text("password=the-third-one\n")
