@@ -89,6 +89,8 @@ def defaults(name: str, master: Master) -> dict[str, str]:
             "spark.sql.shuffle.partitions": partitions,
             # Delta reads a table's log by so many tasks; its 50 cost a second where there are two cores.
             "spark.databricks.delta.snapshotPartitions": partitions,
+            # The files of a small table in its checksum as well: a job of Spark more for the first commit.
+            "spark.databricks.delta.allFilesInCrc.enabled": "false",
             CHECKPOINT_FILES: _BY_RENAMING,
         }
     return conf
