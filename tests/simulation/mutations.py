@@ -159,6 +159,7 @@ MUTATIONS: Final[dict[str, list[_Change]]] = {
     "a stopped connector gets tasks": [
         (leader.Leader, "put_tasks", lambda _: _after_a_stop),
         (assigned.AssignedWork, "_task_ids", lambda _: lambda self, name: self._pool.state.task_ids(name)),
+        (leader.Leader, "withdraw_tasks", lambda _: lambda self, name: None),
     ],
     "members do not tell what they own": [(group_member.GroupMember, "metadata", _forgetful)],
     "revoked work is not stopped": [(group_member.GroupMember, "_give_up", lambda _: _keeps_all)],
