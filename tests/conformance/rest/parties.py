@@ -1,6 +1,6 @@
 """The workers that are talked to: Apache Kafka Connect's own and ours, each alone on its machine's loopback."""
 
-import os
+import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -43,7 +43,7 @@ def party(
     folder.mkdir()
     (folder / "in.txt").write_text(LINES)
     port = free_port()
-    name = f"{side}-{os.getpid()}"
+    name = f"{side}-{uuid.uuid4().hex[:8]}"  # a group of its own, beside those of other tests at these brokers
     settings = {"bootstrap.servers": bootstrap, "listeners": f"http://127.0.0.1:{port}", **CONVERTERS, **extra}
     settings |= _standalone(folder) if mode == "standalone" else _distributed(name)
     properties = folder / "worker.properties"
