@@ -217,6 +217,7 @@ _MYSQL: Final[dict[str, TypeEngine[Any]]] = {
     "json": mysql.JSON(),
     "array": mysql.JSON(),
     "xml": mysql.LONGTEXT(),
+    "bits": mysql.LONGBLOB(),
     "uuid": mysql.VARCHAR(36),
 }
 
@@ -227,13 +228,12 @@ def _mysql(meaning: Meaning, key: bool) -> TypeEngine[Any]:
         scale = 30 if meaning.unit else min(max(meaning.scale or 0, 0), 30)
         digits = meaning.precision - min(meaning.scale or 0, 0) if meaning.precision else 65
         return mysql.DECIMAL(min(max(digits, scale), 65), scale)
-    if key and meaning.kind == "string":
+    if meaning.kind == "bits" and (meaning.precision or 65) <= 64:
+        return mysql.BIT(meaning.precision)
+    made = _MYSQL[meaning.kind]
+    if key and isinstance(made, mysql.LONGTEXT):
         return mysql.VARCHAR(255, charset="utf8mb4", collation="utf8mb4_bin")
-    if key and meaning.kind == "bytes":
-        return mysql.VARBINARY(255)
-    if meaning.kind == "bits":
-        return mysql.BIT(meaning.precision) if (meaning.precision or 65) <= 64 else mysql.LONGBLOB()
-    return _MYSQL[meaning.kind]
+    return mysql.VARBINARY(255) if key and isinstance(made, mysql.LONGBLOB) else made
 
 
 #: Calls of SQLAlchemy without types.

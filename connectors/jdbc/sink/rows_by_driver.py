@@ -230,6 +230,8 @@ class MySqlStatements(DriverStatements):
             return _without_zone
         if kind in ("float32", "float64"):
             return _finite
+        if isinstance(column.type, mysql.BIT) and pa.types.is_binary(held):
+            return _number  # bits are compared as numbers, and of a text of bytes that is 0
         return None
 
 
@@ -273,6 +275,10 @@ def _loadable(layout: Layout, rows: pa.RecordBatch) -> bool:
 
 def _without_zone(value: dt.datetime) -> dt.datetime:
     return value.astimezone(dt.UTC).replace(tzinfo=None) if value.tzinfo is not None else value
+
+
+def _number(value: bytes) -> int:
+    return int.from_bytes(value, "big")
 
 
 def _finite(value: float) -> float:

@@ -322,6 +322,24 @@ def test_a_server_is_sent_no_file_but_the_rows_it_was_offered(mariadb: MariaServ
         database.drop()
 
 
+@pytest.mark.parametrize("mode", ["upsert", "update"])
+def test_rows_are_found_by_keys_of_bits(mariadb: MariaServer, mode: str) -> None:
+    database = mariadb.database(f"bits_of_{mode}")
+    target = Maria(database)
+    target.execute("CREATE TABLE types (id bit(12) PRIMARY KEY, word text)")
+    target.execute("INSERT INTO types VALUES (b'100000001', 'old'), (2, 'gone'), (3, 'stays')")
+    key = Schema.struct({"id": Schema(Type.BYTES, name="io.debezium.data.Bits", parameters={"length": "12"})})
+    schema = Schema.struct({"word": Schema(Type.STRING)})
+    keys = {"pk_mode": "record_key", "insert_mode": mode, "delete_enabled": "true"}
+    with run(target, debezium_records="true", **keys) as sink:
+        sink.put(
+            SinkRecord("types", {"word": "new"}, schema, {"id": b"\x01\x01"}, key),
+            SinkRecord("types", None, None, {"id": b"\x02\x00"}, key),
+        )
+    assert target.execute("SELECT id + 0, word FROM types ORDER BY id") == [(3, "stays"), (257, "new")]
+    database.drop()
+
+
 def test_numbers_come_into_a_column_of_bits_as_numbers(mariadb: MariaServer) -> None:
     """Loaded from a text, 1 would be its character's code, without a warning."""
     database = mariadb.database("bits")

@@ -71,8 +71,17 @@ def test_a_decimal_s_column_holds_what_its_digits_allow(
 
 
 def test_keys_of_mysql_are_compared_by_their_bytes() -> None:
-    written = column_type(meaning_of(Schema(Type.STRING)), "mysql", key=True).compile(dialect=DIALECTS["mysql"])
-    assert written == "VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
+    bits = Schema(Type.BYTES, name="io.debezium.data.Bits", version=1, parameters={"length": "65"})
+    for of, expected in (
+        (Schema(Type.STRING), "VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"),
+        (
+            Schema(Type.STRING, name="io.debezium.time.ZonedTime"),
+            "VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
+        ),
+        (Schema(Type.BYTES), "VARBINARY(255)"),
+        (bits, "VARBINARY(255)"),
+    ):
+        assert column_type(meaning_of(of, True), "mysql", key=True).compile(dialect=DIALECTS["mysql"]) == expected
 
 
 def test_debezium_s_types_count_when_they_are_asked_for() -> None:
