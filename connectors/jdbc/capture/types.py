@@ -8,7 +8,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any, Final
 
 from connect import Schema, Type, logical, schema
@@ -140,7 +140,7 @@ def _numeric(modifier: int, modes: Modes) -> ColumnType:
             schema.STRING,
             bytes.decode,
             str(Decimal(0).quantize(Decimal(1).scaleb(-scale))),
-            constant=lambda value: str(Decimal(value.decode()).quantize(Decimal(1).scaleb(-scale))),
+            constant=lambda value: str(Decimal(value.decode()).quantize(Decimal(1).scaleb(-scale), context=_WIDE)),
         )
     if scale < 0:
         return _decimal(scale, lambda value: Decimal(value.decode()), precision)
@@ -152,6 +152,10 @@ def _numeric(modifier: int, modes: Modes) -> ColumnType:
     )
 
 
+#: As many digits as a column that says their number can have, on either side of the point.
+_WIDE: Final = Context(prec=2000)
+
+
 def _decimal(scale: int, read: Callable[[bytes], Decimal], precision: int | None = None) -> ColumnType:
     parameters = {"scale": str(scale)} | ({} if precision is None else {"connect.decimal.precision": str(precision)})
     step = Decimal(1).scaleb(-scale)
@@ -160,7 +164,7 @@ def _decimal(scale: int, read: Callable[[bytes], Decimal], precision: int | None
         number = read(value)
         if not number.is_finite():
             return None
-        return number if number.as_tuple().exponent == -scale else number.quantize(step)
+        return number if number.as_tuple().exponent == -scale else number.quantize(step, context=_WIDE)
 
     of = Schema(Type.BYTES, name=logical.DECIMAL_NAME, version=1, parameters=parameters)
     return ColumnType(of, exact, Decimal(0).quantize(step))

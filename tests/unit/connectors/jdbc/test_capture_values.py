@@ -149,6 +149,7 @@ def _type(name: str, modifier: int = -1) -> ColumnType:
         (_type("text"), "upper('a'::text)", None),
         (_type("bool"), "true", True),
         (_type("numeric", ((6 << 16) | 2) + 4), "1.5", Decimal("1.50")),
+        (_type("numeric", ((40 << 16) | 10) + 4), f"'{'9' * 30}.5'::numeric", Decimal(f"{'9' * 30}.5000000000")),
         (_type("timestamp"), "now()", 0),
         (_type("timestamptz"), "CURRENT_TIMESTAMP", "1970-01-01T00:00:00.000000Z"),
         (_type("timestamptz"), "'2024-02-29 11:30:01+00'::timestamp with time zone", "2024-02-29T11:30:01.000000Z"),
@@ -170,6 +171,11 @@ def test_a_number_of_any_length_has_all_of_its_digits(written: str) -> None:
     found = _type("numeric").read(written.encode())
     unscaled = Decimal(int.from_bytes(found["value"], "big", signed=True))
     assert unscaled.scaleb(-found["scale"], Context(prec=10_000)) == Decimal(written)
+
+
+def test_a_number_with_a_negative_scale_has_all_of_its_digits() -> None:
+    found = _type("numeric", ((40 << 16) | 0x800 - 2) + 4).read(b"9" * 38 + b"00")
+    assert found.as_tuple() == Decimal(f"{'9' * 38}e2").as_tuple()
 
 
 def test_positions_as_postgresql_writes_them() -> None:
