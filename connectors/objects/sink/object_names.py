@@ -124,11 +124,9 @@ class Templates:
         self._whole = prefix + template
         self._prefix = prefix
         names = {match[1] for match in _VARIABLE.finditer(self._whole)}
-        self.replaces = "key" in names
+        self.replaces = "key" in names and "start_offset" not in names
         if not self.replaces and not {"topic", "partition", "start_offset"} <= names:
             raise ValueError("needs topic, partition and start_offset, or key: else files would replace each other.")
-        if self.replaces and "start_offset" in names:
-            raise ValueError("cannot have both key and start_offset: a key has one file.")
         self._zone = zone
         self._now = now
         self._width = 0
@@ -187,7 +185,9 @@ class Templates:
                     f"{number:0{width}d}" if width else str(number) for number in batch.original_partitions
                 ]
             case "key", None:
-                return lambda batch, _: _keys(batch)
+                # With an offset in the name a MARK is its place.
+                mark = MARK if self.replaces else "\ufffd"
+                return lambda batch, _: [text.replace(MARK, mark) for text in _keys(batch)]
             case "timestamp", "unit" if value in _UNITS:
                 pattern = TimePattern(value, self._zone, 3_600_000)
                 return lambda _, moments: formatted(pattern, moments)

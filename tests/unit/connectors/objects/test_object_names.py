@@ -30,6 +30,19 @@ def test_timestamps_and_keys() -> None:
     assert places("x-{{key}}", record(5, "a"), record(6), record(7, b"b")) == ["x-a", "x-null", "x-b"]
 
 
+def test_a_key_may_stand_beside_the_offset() -> None:
+    template = "{{topic}}-{{partition}}-{{key}}-{{start_offset}}"
+    assert places(template, record(5, "a"), record(6), record(7, "\0")) == [
+        "orders-3-a-5",
+        "orders-3-null-6",
+        "orders-3-\ufffd-7",
+    ]
+    named = Templates(template, "", ZoneInfo("UTC"), now=False)
+    assert not named.replaces
+    assert named.belongs("orders-3-a-5", "orders", 3)
+    assert not named.belongs("orders-3-a-5", "orders", 1)
+
+
 def test_whose_objects_they_are_can_be_told() -> None:
     named = Templates("{{topic}}-{{partition:padding=true}}-{{start_offset}}.gz", "in/", ZoneInfo("UTC"), now=False)
     assert named.folder("orders") == "in/orders-"

@@ -33,6 +33,8 @@ from connectors.s3.sink.plan import S3SinkPlan
 from tests.support.waiting import until
 from tests.unit.connectors.objects.in_memory import ObjectRun
 
+JSONL = {"format.output.type": "jsonl", "file.compression.type": "none"}
+
 
 def test_line_ends_within_fields_of_csv_are_quoted() -> None:
     rows = [{"a": "x\ny", "b": 'q"r'}, {"a": "x\ry", "b": None}, {"a": "x\r\ny", "b": ","}]
@@ -586,6 +588,19 @@ def test_a_text_that_is_null_has_the_folder_null() -> None:
     refused = pytest.raises(DataError, match='the field "year" of partition.field.name is missing or null')
     with ObjectRun({**by_city, "partition.field.name": "year"}) as run, refused:
         run.put(SinkRecord("test", {"city": "Bern", "year": None}, row))
+
+
+def test_the_records_of_a_key_have_files_of_their_own_with_an_offset() -> None:
+    with ObjectRun({"file.name.template": "{{topic}}-{{partition}}-{{key}}-{{start_offset}}", **JSONL}) as run:
+        run.put(*(SinkRecord("test", {"n": n}, key=key) for n, key in enumerate("aba")))
+        run.await_committed(3)
+        run.put(SinkRecord("test", {"n": 3}, key="a"))
+        run.await_committed(4)
+    assert run.contents == {
+        "test-0-a-0": b'{"value":{"n":0}}\n{"value":{"n":2}}\n',
+        "test-0-b-1": b'{"value":{"n":1}}\n',
+        "test-0-a-3": b'{"value":{"n":3}}\n',
+    }
 
 
 def test_a_path_may_end_with_the_delimiter_of_folders() -> None:
