@@ -262,7 +262,8 @@ class _OwnOptions(
         default=False,
         importance="LOW",
         group=_BAD,
-        doc="Whether a record that cannot become a document is left out, with a line in the log.",
+        doc="Whether a record that cannot become a document is left out, with a line in the log, where there is no "
+        "error policy. Where there is one it has the record in any case.",
     )
 
 

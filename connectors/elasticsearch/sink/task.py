@@ -205,7 +205,8 @@ class ElasticsearchSinkTask(SinkTask):
         self._count_error("malformed")
         if self._options.drop_invalid:
             log.warning("%s is left out (drop.invalid.message): %s", _where(record), why)
-            return
+            if self.context.errant_records is None:
+                return
         self._hand_over(record, DataError(f"{_where(record)}: {why}"))
 
     def _was_refused(self, refused: Refused) -> None:

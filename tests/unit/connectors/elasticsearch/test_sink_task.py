@@ -53,6 +53,19 @@ def test_a_record_that_does_not_fit_is_reported_once_where_a_request_for_another
         assert (run.retries, [record.topic for record, _ in run.errant]) == (2, ["a"])
 
 
+@pytest.mark.promise("P5")
+@pytest.mark.parametrize("policy", [True, False])
+def test_the_error_policy_has_what_drop_invalid_message_leaves_out(
+    monkeypatch: pytest.MonkeyPatch, policy: bool
+) -> None:
+    config = {"errors_tolerance": "all", "errors_log_enable": "true"} if policy else {}
+    with sink(monkeypatch, lambda *_: {"errors": False}, drop_invalid_message="true", **config) as run:
+        run.put([1], {"n": 2})
+        run.commit()
+        assert [record.original_offset for record, _ in run.errant] == ([0] if policy else [])
+        assert run.committed == {TopicPartition("test", 0): 2}
+
+
 @pytest.mark.parametrize(
     ("current", "lost", "written"), [(0, True, 1), (7, True, 0), (0, False, 0)], ids=["its own", "newer", "earlier"]
 )
