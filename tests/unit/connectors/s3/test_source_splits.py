@@ -259,6 +259,21 @@ def test_objects_are_deleted_behind_the_commit_and_not_before(stored: Stored) ->
         assert stored.keys() == []
 
 
+@pytest.mark.promise("P2")
+@pytest.mark.parametrize("order", ORDERS)
+def test_what_was_carried_out_without_a_commit_is_deleted_by_the_next_instance(stored: Stored, order: str) -> None:
+    """As where a batch is finished that an earlier run has left."""
+    put(stored, order, range(5))
+    with planner_of(done__action="delete", **ORDERS[order]) as planner:
+        plan = planner.task.plan(2)
+        assert plan is not None
+        planner.stored.set("c", plan.offsets)
+    assert len(stored.keys()) == 5
+    with planner_of(stored_of(planner), done__action="delete", **ORDERS[order]) as planner:
+        while stored.keys():
+            assert planner.task.plan(2) is None
+
+
 def test_without_a_commit_all_is_planned_and_nothing_deleted(stored: Stored, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("connectors.s3.source.actions.MOST", 4)
     put(stored, "name", range(30))
