@@ -2,7 +2,7 @@
 
 A record is written as it was consumed: key, value (unless it is edited), its own headers, timestamp, and partition as
 long as that exists. The error headers are removed. What was replayed is marked, so that the same request does not
-replay it twice; a crash between writing and marking may.
+replay it twice; a crash between writing and marking may, and so may two processes at the same time.
 """
 
 from __future__ import annotations
@@ -10,14 +10,15 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import Any, Final, Literal
 
 import msgspec
 
 from connect.errors import ConfigError, ConnectError
-from connect.herder.dead_letters import DeadLetters, Wanted
+from connect.herder.dead_letters import PATIENCE_S, DeadLetters, Wanted
 from connect.herder.edits import EditError, edited
-from connect.herder.errors import BadRequestError
+from connect.herder.errors import BadRequestError, BusyError
 from connect.kafka.admin.replay_marks import Marks
 from connect.kafka.reading.browse import NoTopicError
 from connect.kafka.reading.read_range import StoredRecord
@@ -30,6 +31,8 @@ from connect.pipeline.parked import RetrySettings, Tier, parked
 #: The most records of one replay, unless less is asked for.
 MOST_REPLAYED: Final = 10_000
 _AT_ONCE: Final = 500
+#: By topic of dead letters: held by the one replay that this process writes.
+_UNDER_WAY: Final[dict[str, Lock]] = {}
 
 Target = Literal["topic", "connector"]
 
@@ -105,10 +108,24 @@ def replay(letters: DeadLetters, request: ReplayRequest) -> Replayed:
 
     Raises:
         BadRequestError: the request is contradictory.
+        BusyError: this process has replayed the same topic for half a minute, and does so still.
         ConnectError: the brokers refuse, or do not answer. What was acknowledged before is marked.
     """
     if not 1 <= request.limit <= MOST_REPLAYED:
         raise BadRequestError(f"limit is between 1 and {MOST_REPLAYED}.")
+    if request.dry_run:
+        return _replayed(letters, request)
+    # A button that is pressed twice: the second replay has to see what the first one marks.
+    alone = _UNDER_WAY.setdefault(letters.topic, Lock())
+    if not alone.acquire(timeout=PATIENCE_S):
+        raise BusyError(f"Another replay of {letters.topic} is under way. Try again in a moment.")
+    try:
+        return _replayed(letters, request)
+    finally:
+        alone.release()
+
+
+def _replayed(letters: DeadLetters, request: ReplayRequest) -> Replayed:
     worker, connector = letters.worker, letters.connector
     done = Replayed(letters.topic, request.dry_run, [], [], 0, True, None)
     marks = Marks(worker, connector, letters.topic, f"connect-dlq-replay-{connector.get('name') or letters.topic}")
