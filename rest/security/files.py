@@ -8,13 +8,17 @@ import stat
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from connect.errors import ConfigError
+from connect.settings.rest_security_keys import TOKENS_FILE, USERS_FILE
 
 log = logging.getLogger("connect.rest")
 
 T = TypeVar("T")
+
+#: By the key of a file: the command that makes it.
+_MADE_BY: Final = {USERS_FILE: "connect users add USER", TOKENS_FILE: "connect tokens create TOKEN"}
 
 # File systems tell the time of a change in steps; two changes within one look alike.
 _SETTLED_NS = 100_000_000
@@ -117,8 +121,10 @@ class WatchedFile(Generic[T]):
             raise ConfigError(self._key, f"everybody on this machine may read {self._path}. Run chmod o-r on it.")
 
     def _unreadable(self, error: OSError) -> ConfigError:
-        why = "there is no such file" if isinstance(error, FileNotFoundError) else (error.strerror or str(error))
-        return ConfigError(self._key, f"{self._path} cannot be read: {why}.")
+        if not isinstance(error, FileNotFoundError):
+            return ConfigError(self._key, f"{self._path} cannot be read: {error.strerror or error}.")
+        made = f" `{_MADE_BY[self._key]} --file {self._path}` makes it." if self._key in _MADE_BY else ""
+        return ConfigError(self._key, f"{self._path} cannot be read: there is no such file.{made}")
 
 
 def _stamp(found: os.stat_result) -> tuple[int, ...]:

@@ -277,6 +277,12 @@ def test_a_file_that_everybody_may_read_or_write_is_refused(watched: Watched, mo
         watched.open()
 
 
+def test_who_has_no_file_of_tokens_yet_is_told_how_to_make_one(tmp_path: Path) -> None:
+    said = r"no such file. `connect tokens create TOKEN --file .*tokens` makes it.$"
+    with pytest.raises(ConfigError, match=said):
+        WatchedFile("rest.security.tokens.file", str(tmp_path / "tokens"), str.split, [], private=True)
+
+
 def test_a_file_that_is_none_is_refused(watched: Watched, tmp_path: Path) -> None:
     for path, says in ((tmp_path / "none", "no such file"), (tmp_path, "directory")):
         watched.path = path
