@@ -136,6 +136,11 @@ def parser_for(arguments: Sequence[str]) -> argparse.ArgumentParser:
             command.add_argument("--debug", action="store_true", help="show the traceback of an error")
             command.set_defaults(run=module.run)
             module.configure(command)
+    if asked is not None and asked not in COMMANDS:
+        from difflib import get_close_matches
+
+        near = "".join(f" Did you mean {each}?" for each in get_close_matches(asked, COMMANDS, 1))
+        parser.error(f'there is no command "{asked}".{near} See connect --help.')
     return parser
 
 

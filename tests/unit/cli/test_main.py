@@ -171,6 +171,19 @@ def test_a_closed_stream_is_no_error(tmp_path, words, closed, code, said):
     assert done.stderr.count("\n") == bool(said)
 
 
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("stats", 'there is no command "stats". Did you mean status? See connect --help.'),
+        ("metrics", 'there is no command "metrics". See connect --help.'),
+    ],
+)
+def test_a_command_that_is_not_there_is_said_with_those_that_look_like_it(capsys, word, said):
+    with pytest.raises(SystemExit, match="2"):
+        main([word, "--json"])
+    assert capsys.readouterr().err.endswith(f"connect: error: {said}\n")
+
+
 def test_a_full_disk_behind_the_output_is_no_unexpected_error():
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run(
