@@ -33,9 +33,9 @@ class OutsideCluster(Cluster):
             return await self.ask("GET", "connectors", expand=["status", "info"])
         return await super().expanded(*more)
 
-    async def metrics(self) -> Answer:
+    async def metrics(self, connector: str) -> Answer:
         """See `Cluster`."""
-        return Answer(200, {}) if self._client.is_of_java() else await super().metrics()
+        return Answer(200, {}) if self._client.is_of_java() else await super().metrics(connector)
 
     async def ask(self, method: str, *path: str, body: object = None, **query: str | list[str]) -> Answer:
         """See `Cluster`. No response at all becomes one with the status 502."""
