@@ -335,7 +335,9 @@ class Admin(Asking):
             )
             for topic in (await manager.send(request, node_id=await self._coordinator(manager, group))).topics:
                 for partition in topic.partitions:
-                    check(partition.error_code)
+                    if code := partition.error_code:
+                        said = name(code).replace("_", " ").capitalize()
+                        check(code, f"{said}: {topic.name}-{partition.partition_index}")
 
         self._ask(question)
 

@@ -106,6 +106,8 @@ def test_offsets_of_a_group_with_what_stands_beside_them(admin, new_topic):
     assert admin.group_states([group]) == {group: "DEAD"}
     admin.commit(group, {one: Committed(3, "a note"), two: Committed(4)})
     assert admin.committed(group) == {one: (3, "a note"), two: (4, "")}
+    with pytest.raises(AdminError, match=rf"^Unknown topic or partition: {one.topic}-9 \("):
+        admin.commit(group, {one: Committed(3, "a note"), TopicPartition(one.topic, 9): Committed(1)})
     assert group in admin.groups()
     assert admin.group_states([group]) == {group: "EMPTY"}
     admin.forget(group, [two])
