@@ -43,7 +43,7 @@ def folded(name: TableName) -> TableName:
 def changes(sql: str, database: str) -> list[Change]:
     """What a statement does to tables; nothing for statements of other kinds. Never raises."""
     head = sql.lstrip()[:20].upper()
-    if not head.startswith(("ALTER", "CREATE", "DROP", "RENAME", "TRUNCATE", "/*", "--", "#")):
+    if not head.startswith(("ALTER", "CREATE", "DROP", "RENAME", "TRUNCATE", "SET STATEMENT", "/*", "--", "#")):
         return []
     words = Words(sql)
     try:
@@ -53,6 +53,9 @@ def changes(sql: str, database: str) -> list[Change]:
 
 
 def _changes(words: Words, database: str) -> list[Change]:
+    if words.skip("SET", "STATEMENT"):  # variables of MariaDB for what follows alone
+        while words and not words.skip("FOR"):
+            words.take()
     kind = words.any_of("ALTER", "CREATE", "DROP", "RENAME", "TRUNCATE")
     if kind == "TRUNCATE":
         words.skip("TABLE")

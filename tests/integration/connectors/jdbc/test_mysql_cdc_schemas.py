@@ -98,6 +98,18 @@ def test_columns_that_swap_their_names_keep_their_values(captured: CapturedMaria
     assert [r.value["after"] for r in run.records] == [{"id": 1, "a": 10, "b": 20}, {"id": 2, "b": 20, "a": 10}]
 
 
+def test_a_change_with_variables_of_its_own_is_followed(captured: CapturedMaria) -> None:
+    captured.execute("CREATE TABLE line (id int PRIMARY KEY, word text)")
+    run = captured.run(snapshot_mode="no_data").start()
+    run.poll()
+    captured.execute("INSERT INTO line VALUES (1, 'a')")
+    run.poll_until(1)
+    captured.execute("SET STATEMENT lock_wait_timeout = 5 FOR ALTER TABLE line ADD size int FIRST")
+    captured.execute("INSERT INTO line VALUES (3, 2, 'b')")
+    run.poll_until(2)
+    assert run.records[-1].value["after"] == {"size": 3, "id": 2, "word": "b"}
+
+
 @pytest.mark.parametrize("metadata", METADATA)
 def test_rows_that_are_read_again_have_the_columns_of_their_time(
     captured: CapturedMaria, metadata: str, monkeypatch: pytest.MonkeyPatch

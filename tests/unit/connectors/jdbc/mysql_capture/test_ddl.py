@@ -39,6 +39,7 @@ LINE = TableFacts(
     ("sql", "kind", "table"),
     [
         ("alter table line add x int", "alter", ("shop", "line")),
+        ("SET STATEMENT lock_wait_timeout=5, sql_mode='FOR' FOR ALTER TABLE line ADD x int", "alter", ("shop", "line")),
         ("ALTER ONLINE IGNORE TABLE IF EXISTS `other`.`a b``c` WAIT 5 DROP x", "alter", ("other", "a b`c")),
         (
             "/* a comment */ ALTER /* one more */ TABLE -- to the end\n line # too\n ADD x int",
@@ -70,6 +71,8 @@ def test_statements(sql: str, kind: str, table: tuple[str, str]) -> None:
         "DROP VIEW line",
         "ALTER DATABASE shop CHARACTER SET utf8mb4",
         "CREATE FUNCTION f() RETURNS int RETURN 'ALTER TABLE x'",
+        "SET STATEMENT max_statement_time=1",
+        "SET STATEMENT max_statement_time=1 FOR SELECT 1",
         "ALTER",
         "ALTER TABLE",
         "RENAME TABLE a",
