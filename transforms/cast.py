@@ -12,11 +12,11 @@ from typing import Any, Final
 from connect import Schema, SchemaAndValue, Type, Values, logical, settings
 from connect.data.arrow_column import ArrowColumn
 from connect.data.struct_columns import FieldColumn, StructColumns
-from connect.data.values import GroupedValues
 from connect.settings import Config
 from transforms.fields import Columns, Fields, FieldsTransformation, Plan, Struct
 from transforms.java_casts import TARGETS, cast_list
 from transforms.paths import SYNTAX, VERSION, Path, parse
+from transforms.rows import beside_nulls
 from transforms.structs import DEFAULTS, WITH_DEFAULTS, copied, defaults_of, schema_around, with_default
 
 
@@ -96,11 +96,7 @@ class Cast(FieldsTransformation):
         if not present:
             return Values(items, schema)
         cast = cast_list(schema, self._whole, [items[row] for row in present])
-        changed = Values(cast, _whole_schema(schema, self._whole))
-        if len(present) == len(items):
-            return changed
-        nulls = [row for row, item in enumerate(items) if item is None]
-        return GroupedValues(len(items), [(present, changed), (nulls, Values.nulls(len(nulls), schema))])
+        return beside_nulls(Values(cast, _whole_schema(schema, self._whole)), present, len(items), schema)
 
     def convert_arrow(self, column: StructColumns) -> Values | None:
         return super().convert_arrow(column) if self._whole is None else None

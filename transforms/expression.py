@@ -15,14 +15,13 @@ from connect import Batch, ConfigError, DataError, Schema, Transformation, Type,
 from connect.data.column import NoArrowForm
 from connect.data.struct_columns import FieldColumn, StructColumns
 from connect.data.times import timestamp_of
-from connect.data.values import GroupedValues
 from connect.settings import Config
 from transforms.expressions.compile import Compiled, compiled
 from transforms.expressions.kinds import ANY, Kind, Typed, of_schema, to_schema
 from transforms.expressions.moments import as_timestamp
 from transforms.expressions.parse import Assignment, parse, parse_assignments
 from transforms.expressions.tree import ExpressionError, Node, Ref
-from transforms.rows import with_groups
+from transforms.rows import beside_nulls, with_groups
 
 B = TypeVar("B", bound=Batch[Any])
 
@@ -193,15 +192,12 @@ class Expression(Transformation):
         items = values.to_list()
         if None in items:
             present = [place for place, item in enumerate(items) if item is not None]
-            absent = [place for place, item in enumerate(items) if item is None]
             if not present:
                 return chosen, Values(items, plan.value)
             inner = values.take(present)
             inner_inputs = _Inputs(batch, [chosen[place] for place in present], inner)
             changed = Values(self._rows(inner.to_list(), plan, inner_inputs), plan.value)
-            return chosen, GroupedValues(
-                len(items), [(present, changed), (absent, Values.nulls(len(absent), plan.value))]
-            )
+            return chosen, beside_nulls(changed, present, len(items), plan.value)
         return chosen, Values(self._rows(items, plan, inputs), plan.value)
 
     def _columns(self, columns: StructColumns, plan: _Plan, schema: Schema, inputs: _Inputs) -> Values:

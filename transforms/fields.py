@@ -30,9 +30,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from connect import DataError, Schema, SchemaAndValue, SchemaError, Type, Values
 from connect.data.map_columns import MapColumns
 from connect.data.struct_columns import FieldColumn, StructColumns
-from connect.data.values import GroupedValues
 from transforms.part import PartTransformation
 from transforms.paths import Path, written
+from transforms.rows import beside_nulls
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -102,11 +102,7 @@ class FieldsTransformation(PartTransformation, ABC):
             return Values(items, schema)
         self._check(schema, structs)
         plan = self._plan(schema)
-        changed = Values(plan.items(structs), plan.schema)
-        nulls = [row for row, item in enumerate(items) if item is None]
-        if not nulls:
-            return changed
-        return GroupedValues(len(items), [(present, changed), (nulls, Values.nulls(len(nulls), schema))])
+        return beside_nulls(Values(plan.items(structs), plan.schema), present, len(items), schema)
 
     def _of_one_schema(self, column: Values) -> Values:
         if len(column) and column.schemas.constant and column.schemas[0] is None:

@@ -14,8 +14,8 @@ from connect import Batch, ConfigError, DataError, Schema, SchemaError, Transfor
 from connect.data.column import Constant
 from connect.data.schema import STRING
 from connect.data.struct_columns import FieldColumn, StructColumns
-from connect.data.values import GroupedValues
 from connect.settings import Config
+from transforms.rows import beside_nulls
 from transforms.schema_names import MODE, SETTING, adjuster
 from transforms.structs import copied, defaults_of
 from transforms.topics import regular_expression, replacing
@@ -168,7 +168,7 @@ class ToLogicalTopicRouter(Transformation):
         more = {} if self._field is None else {self._field: self._origin_of(topic)}
         own = copied([items[row] for row in present], defaults)
         changed = Values([{**key, **more} for key in own], self._key_schema(schema, new))
-        return _beside_nulls(len(items), present, changed, None)
+        return beside_nulls(changed, present, len(items), None)
 
     def _origin_of(self, topic: str) -> str:
         found = self._origin(topic)
@@ -213,7 +213,7 @@ class ToLogicalTopicRouter(Transformation):
             for event in events:
                 if event.get(name) is not None:
                     (event[name],) = copied([event[name]], found)
-        return _beside_nulls(len(items), present, Values(events, new), schema)
+        return beside_nulls(Values(events, new), present, len(items), schema)
 
     def _make_envelope(self, schema: Schema, topic: str) -> Schema:
         row = next((found.schema for name in _ROWS if (found := schema.field(name)) is not None), None)
@@ -253,12 +253,3 @@ def _as(schema: Schema, column: FieldColumn) -> FieldColumn:
     if column.is_arrow:
         return FieldColumn(schema, array=column.array)
     return FieldColumn(schema, column.items)
-
-
-def _beside_nulls(count: int, present: list[int], changed: Values, schema: Schema | None) -> Values:
-    """The changed values in their rows, and null with this schema in the others."""
-    if len(present) == count:
-        return changed
-    nulls = sorted(set(range(count)) - set(present))
-    rest = (nulls, Values.nulls(len(nulls), schema))
-    return GroupedValues(count, [(present, changed), rest] if present else [rest])

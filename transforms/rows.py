@@ -1,11 +1,11 @@
-"""Putting a batch together again after some groups of rows were changed and others dropped."""
+"""Putting a batch, or a column, together again after some of its rows were changed and others dropped, or null."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
-from connect import Batch, Values
+from connect import Batch, Schema, Values
 from connect.data.values import GroupedValues
 
 B = TypeVar("B", bound=Batch[Any])
@@ -33,6 +33,16 @@ def with_groups(batch: B, part: str, groups: Iterable[tuple[Sequence[int], Value
     place = {row: new for new, row in enumerate(rows)}
     moved = [([place[row] for row in members], values) for members, values in kept]
     return bare.take(rows).with_columns(**{part: _joined(count, moved)})
+
+
+def beside_nulls(changed: Values, rows: Sequence[int], length: int, schema: Schema | None) -> Values:
+    """A column of this length: the changed values in these rows, nulls with this schema in all others."""
+    if len(rows) == length:
+        return changed
+    there = set(rows)
+    nulls = [row for row in range(length) if row not in there]
+    rest = (nulls, Values.nulls(len(nulls), schema))
+    return GroupedValues(length, [(rows, changed), rest] if len(rows) else [rest])
 
 
 def _joined(count: int, groups: Sequence[tuple[Sequence[int], Values]]) -> Values:

@@ -19,7 +19,7 @@ from connect.data.struct_columns import StructColumns
 from connect.data.validation import validate
 from connect.settings import Config
 from transforms.json_to_structure import declared_schema
-from transforms.rows import with_groups
+from transforms.rows import beside_nulls, with_groups
 
 log = logging.getLogger(__name__)
 
@@ -191,9 +191,10 @@ class SchemaContract(Transformation):
         if len(kept) == len(values) and schema_of_all is schema and all(map(_is, found, values.to_list())):
             return kept, values
         # Nulls beside changed structs keep their old schema.
-        nulls = [place for place, value in enumerate(found) if value is None]
-        if nulls and schema_of_all is not schema:
-            return kept, _beside(found, schema_of_all, nulls, schema)
+        present = [place for place, value in enumerate(found) if value is not None]
+        if len(present) < len(found) and schema_of_all is not schema:
+            changed = Values([found[place] for place in present], schema_of_all)
+            return kept, beside_nulls(changed, present, len(found), schema)
         return kept, Values(found, schema_of_all)
 
     def _contract_of(self, topic: str, schema: Schema | None) -> Schema | None:
@@ -400,17 +401,6 @@ def _without(columns: StructColumns, rules: _Rules) -> Values:
     return StructColumns(
         rules.schema,
         [nulls if field.name in rules.null else columns.field(field.name) for field in rules.schema.fields],
-    )
-
-
-def _beside(items: list[Any], schema: Schema | None, nulls: list[int], schema_of_nulls: Schema | None) -> Values:
-    from connect.data.values import GroupedValues
-
-    gone = set(nulls)
-    rows = [row for row in range(len(items)) if row not in gone]
-    return GroupedValues(
-        len(items),
-        [(rows, Values([items[row] for row in rows], schema)), (nulls, Values.nulls(len(nulls), schema_of_nulls))],
     )
 
 
