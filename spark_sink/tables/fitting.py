@@ -182,7 +182,13 @@ class _Fitter:
         """An expression: what does not fit of a row, as JSON by path; null if all of it does."""
         if not self.rescued:
             return "CAST(NULL AS string)"
-        parts = (f"{literal('.'.join(path))}, IF({condition}, {sql}, NULL)" for path, condition, sql in self.rescued)
+        conditions: dict[tuple[Path, str], list[str]] = {}
+        for path, condition, sql in self.rescued:
+            conditions.setdefault((path, sql), []).append(condition)
+        parts = (
+            f"{literal('.'.join(path))}, IF({' OR '.join(those)}, {sql}, NULL)"
+            for (path, sql), those in conditions.items()
+        )
         return f"nullif(to_json(named_struct({', '.join(parts)}), map('ignoreNullFields', 'true')), '{{}}')"
 
     def unfit(self, path: Path, condition: str, sql: str, why: str) -> None:
@@ -290,27 +296,31 @@ class _Fitter:
 
     def array(self, mine: Mapping[str, Any], other: Mapping[str, Any], sql: str, path: Path) -> str:
         one, here = self.variable(), (*path, "element")
-        value = self.inner(mine["elementType"], other["elementType"], here, sql, one)
+        value = self.inner(mine["elementType"], other["elementType"], here, sql, sql, one)
         return sql if value == one else f"transform({sql}, {one} -> {value})"
 
     def map(self, mine: Mapping[str, Any], other: Mapping[str, Any], sql: str, path: Path) -> str:
-        key, one = self.variable(), self.variable()
-        keys = self.inner(mine["keyType"], other["keyType"], (*path, "key"), f"map_keys({sql})", key)
-        values = self.inner(mine["valueType"], other["valueType"], (*path, "value"), f"map_values({sql})", one)
+        key, one, before = self.variable(), self.variable(), len(self.rescued)
+        keys = self.inner(mine["keyType"], other["keyType"], (*path, "key"), sql, f"map_keys({sql})", key)
+        no_keys = " OR ".join(condition for _, condition, _ in self.rescued[before:])
+        values = self.inner(mine["valueType"], other["valueType"], (*path, "value"), sql, f"map_values({sql})", one)
+        made = sql
         if values != one:
-            sql = f"transform_values({sql}, ({key}, {one}) -> {values})"
-        return sql if keys == key else f"transform_keys({sql}, ({key}, {one}) -> {keys})"
+            made = f"transform_values({made}, ({key}, {one}) -> {values})"
+        if keys != key:
+            made = f"transform_keys({made}, ({key}, {one}) -> {keys})"
+        return f"IF({no_keys}, NULL, {made})" if no_keys else made  # no key of a map is null
 
-    def inner(self, mine: Type, other: Type, path: Path, items: str, variable: str) -> str:
+    def inner(self, mine: Type, other: Type, path: Path, whole: str, items: str, variable: str) -> str:
         """The expression for the items of an array or a map. If one item does not fit, the whole does not.
 
-        Where values are rescued, all items are, and the table's have null in place of those that do not fit.
+        Where values are rescued, the whole is, and the table's has null in place of the items that do not fit.
         """
         inside = replace(self, misfits=[], rescues=False)
         value = inside.value(mine, other, variable, path)
         self.depth = inside.depth
         for sql, why in inside.misfits:
-            self.unfit(path[:-1], f"coalesce(exists({items}, {variable} -> {sql}), false)", items, why)
+            self.unfit(path[:-1], f"coalesce(exists({items}, {variable} -> {sql}), false)", whole, why)
         return value
 
     def variable(self) -> str:

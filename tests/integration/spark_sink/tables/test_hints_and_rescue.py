@@ -100,6 +100,22 @@ def test_a_list_is_rescued_as_a_whole(tables: Any) -> None:
     }
 
 
+def test_a_map_is_rescued_as_a_whole(tables: Any) -> None:
+    writer = tables.writer(rescued__data__column="_rescued", schema__evolution="none")
+    writer(tables.batch({"m": pa.map_(pa.string(), pa.int32())}, one(m=[("a", 1)])), 0)
+    writer(tables.batch({"m": pa.map_(pa.string(), pa.int64())}, [*one(m=[("b", 1), ("c", 1 << 40)])]), 1)
+    writer(tables.batch({"m": pa.map_(pa.int32(), pa.int32())}, [*one(m=[(7, 1)]), *one(m=None)]), 2)
+    expected = [
+        ({"a": 1}, None),
+        ({"b": 1, "c": None}, {"m": {"b": 1, "c": 1 << 40}}),
+        (None, {"m": {"7": 1}}),
+        (None, None),
+    ]
+    found = [(row["m"] and dict(row["m"]), rescued(row)) for row in tables.read()]
+    assert len(found) == len(expected)
+    assert all(each in found for each in expected)
+
+
 def test_a_required_column_takes_no_null_in_place_of_a_value(tables: Any) -> None:
     tables.spark.sql(f"CREATE TABLE delta.`{tables.path()}` (id BIGINT NOT NULL) USING delta")
     writer = tables.writer(rescued__data__column="_rescued", schema__evolution="none")

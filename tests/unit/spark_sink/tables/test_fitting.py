@@ -226,6 +226,15 @@ def test_a_row_that_fits_has_null_in_the_column_that_is_there_already() -> None:
     assert found == Fitted((), {"id": "v.`id`", "_Rescued": "CAST(NULL AS string)"})
 
 
+def test_a_map_is_rescued_as_a_whole_and_has_no_null_as_a_key() -> None:
+    table = {"m": {"type": "map", "keyType": "string", "valueType": "integer"}}
+    rows = columns_of(struct(m={"type": "map", "keyType": "integer", "valueType": "long"}), "v")
+    found = fit(struct(**table)["fields"], rows, NONE, "_rescued")
+    assert found.columns["_rescued"].count(", v.`m`, NULL)") == 1
+    assert found.columns["_rescued"].count("exists(map_") == 2
+    assert found.columns["m"].startswith("IF(coalesce(exists(map_keys(v.`m`), ")
+
+
 def test_what_a_required_column_has_not_is_not_rescued() -> None:
     found = fit([field("id", "long", nullable=False)], [Incoming("id", "string", "v.id", False)], NONE, "_rescued")
     assert [condition for condition, _ in found.misfits] == ["v.id IS NOT NULL"]
