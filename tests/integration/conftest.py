@@ -90,7 +90,7 @@ def create_topic(servers: str, name: str, partitions: int = 1, config: Mapping[s
 
 @pytest.fixture(scope="session")
 def read() -> Callable[..., list[Message]]:
-    """Reads the first records of a topic: so many, or as many as come within 30 s. Takes further client settings."""
+    """Reads the first records of a topic: so many, or until none has come for 30 s. Takes further client settings."""
 
     def from_beginning(servers: str, topic: str, count: int, **settings: str) -> list[Message]:
         group = {"group.id": f"reader-{uuid.uuid4()}", "enable.auto.commit": False}
@@ -101,7 +101,9 @@ def read() -> Callable[..., list[Message]]:
             found: list[Message] = []
             deadline = time.monotonic() + 30
             while len(found) < count and time.monotonic() < deadline:
-                found += [message for message in consumer.consume(count - len(found), 0.5) if message.error() is None]
+                if more := [each for each in consumer.consume(count - len(found), 0.5) if each.error() is None]:
+                    found += more
+                    deadline = time.monotonic() + 30
             return found
         finally:
             consumer.close()
