@@ -76,7 +76,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     _open_streams()
     try:
         try:
-            args = parser_for(arguments).parse_args(arguments)
+            args = _parsed(arguments)
             code: int = args.run(args)
         finally:
             sys.stdout.flush()  # here, where an error of it is handled
@@ -123,7 +123,7 @@ def parser_for(arguments: Sequence[str]) -> argparse.ArgumentParser:
     )
     parser.add_argument("--verbose", "-v", action="store_true", help=argparse.SUPPRESS)
     commands = parser.add_subparsers(metavar="COMMAND", title="commands", required=True)
-    asked = next((word for word in arguments if not word.startswith("-")), None)
+    asked = _asked_for(arguments)
     for name, line in COMMANDS.items():
         module = _load(name) if name == asked else None
         command = commands.add_parser(
@@ -136,12 +136,21 @@ def parser_for(arguments: Sequence[str]) -> argparse.ArgumentParser:
             command.add_argument("--debug", action="store_true", help="show the traceback of an error")
             command.set_defaults(run=module.run)
             module.configure(command)
+    return parser
+
+
+def _asked_for(arguments: Sequence[str]) -> str | None:
+    return next((word for word in arguments if not word.startswith("-")), None)
+
+
+def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
+    parser, asked = parser_for(arguments), _asked_for(arguments)
     if asked is not None and asked not in COMMANDS:
         from difflib import get_close_matches
 
         near = "".join(f" Did you mean {each}?" for each in get_close_matches(asked, COMMANDS, 1))
         parser.error(f'there is no command "{asked}".{near} See connect --help.')
-    return parser
+    return parser.parse_args(arguments)
 
 
 def _open_streams() -> None:
