@@ -150,7 +150,7 @@ def test_offsets_of_a_source_are_read_set_and_forgotten(connect, name, source):
     connect("apply", "-f", source, "--yes")
     connect.until(lambda: [offset["position"] for offset in offsets(connect, name)] == [14])
     assert '"position": 14' in connect("offsets", "get", name)
-    assert "STOPPED" in connect("offsets", "reset", name, "--yes", code=2)
+    assert f"`connect stop {name}`" in connect("offsets", "reset", name, "--yes", code=2)
     connect("stop", name)
     stopped(connect, name)
     changed = connect.json("offsets", "get", name)
