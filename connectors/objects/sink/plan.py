@@ -68,6 +68,7 @@ _PARTITIONERS: Final = {
     "hourly": "hourly",
     "hourlypartitioner": "hourly",
 }
+_PATHS: Final = {"daily": DAILY, "hourly": HOURLY}
 _EXTRACTORS: Final = {"wallclock": WALLCLOCK, "record": RECORD, "recordfield": RECORD_FIELD}
 
 
@@ -227,8 +228,8 @@ def _partitioner(options: ObjectOptions) -> tuple[Partitioner, bool]:
                 raise ConfigError("partition.field.name", "is required for the partitioner field.")
             return ByField(names, options.directory_delim, with_names=options.partition_field_format_path), False
         case "time" | "daily" | "hourly":
-            given = options.path_format.removesuffix(options.directory_delim)
-            pattern = {"daily": DAILY, "hourly": HOURLY}.get(kind, given)
+            given, delim = options.path_format.removesuffix(options.directory_delim), options.directory_delim
+            pattern = _PATHS[kind].replace("/", delim) if kind in _PATHS else given
             if not pattern:
                 raise ConfigError("path.format", f"is required for the partitioner time: {HOURLY}, for example.")
             if has_words(pattern) and options.locale[:2].lower() not in ("", "en"):

@@ -611,6 +611,14 @@ def test_a_path_may_end_with_the_delimiter_of_folders() -> None:
     assert list(run.contents) == ["topics/test/year=1970/test+0+0000000000.json"]
 
 
+def test_days_have_the_delimiter_of_folders_as_well() -> None:
+    daily = {"partitioner.class": "daily", "directory.delim": "|", "timestamp.extractor": "Record"}
+    with ObjectRun({**daily, "flush.size": "1"}) as run:
+        run.put(SinkRecord("test", {"n": 1}, timestamp=0))
+        run.await_committed(1)
+    assert list(run.contents) == ["topics|test|year=1970|month=01|day=01|test+0+0000000000.json"]
+
+
 def test_times_of_fields_are_milliseconds_without_their_fraction() -> None:
     at = {"partitioner.class": "daily", "timestamp.extractor": "RecordField", "timestamp.field": "t"}
     last = "2026-01-31T23:59:59.999"
