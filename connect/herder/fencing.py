@@ -140,8 +140,8 @@ class Fencing:
                 self._ask(name)
             except (RebalanceError, PeerError) as error:
                 status = error.status if isinstance(error, PeerError) else 409
-                refused += status == 403  # once while the session key is renewed, which the two read one after another
-                passing = status in (None, 409, 500, 503) or refused == 1
+                refused += status == 403  # while the session key is renewed, which the two read one after another
+                passing = status in (None, 409, 500, 503) or (status == 403 and refused == 1)
                 if not passing or time.monotonic() >= deadline:
                     raise
                 log.info("the old tasks are not fenced yet: %s", error, extra={"about": name})

@@ -88,6 +88,8 @@ def keep_quiet(*, all_of_it: bool) -> None:
 
 def error_elsewhere(logger: logging.Logger, name: str, error: str, trace: str | None) -> None:
     """Log an error that another process met in its work for this connector or task, as `logger.exception` logs one."""
+    if not logger.isEnabledFor(logging.ERROR):
+        return
     record = logging.LogRecord(logger.name, logging.ERROR, "", 0, error, None, None)
     record.about, record.exc_text = name, trace
     logger.handle(record)

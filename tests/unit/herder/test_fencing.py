@@ -54,3 +54,5 @@ def test_a_signature_with_a_key_that_is_just_renewed_is_made_again(before_start:
 def test_a_leader_that_refuses_the_signature_again_is_believed(before_start: Any) -> None:
     with pytest.raises(PeerError, match="refused"):
         before_start(403, 403)
+    with pytest.raises(PeerError, match="refused"):
+        before_start(403, 400)

@@ -77,6 +77,16 @@ def test_an_error_of_another_process_has_its_trace(out: io.StringIO) -> None:
     assert second.split(" ", 1)[1] == "ERROR orders-0  The disk is full."
 
 
+def test_an_error_of_another_process_keeps_to_the_level_of_its_logger(out: io.StringIO) -> None:
+    logs.configure(stream=out)
+    LOG.setLevel(logging.CRITICAL)
+    try:
+        logs.error_elsewhere(LOG, "orders-0", "The disk is full.", None)
+    finally:
+        LOG.setLevel(logging.NOTSET)
+    assert out.getvalue() == ""
+
+
 def test_nothing_that_is_logged_passes_for_a_line_of_ours(out: io.StringIO) -> None:
     logs.configure(stream=out)
     LOG.info("value was x\r\n2026-01-01T00:00:00.000+00:00 ERROR worker  forged")
