@@ -10,6 +10,7 @@ from connect.settings.worker_keys import STANDALONE
 from rest.app import create_app
 
 from .fake_herder import FakeHerder
+from .page_reader import CONFIG
 
 LEAST = {
     "bootstrap.servers": "localhost:9092",
@@ -75,3 +76,9 @@ def serve(herder: FakeHerder) -> Iterator[Serve]:
 @pytest.fixture
 def client(serve: Serve) -> Client:
     return serve()
+
+
+@pytest.fixture
+def orders(herder):
+    """A connector of that name is there."""
+    herder.configs["orders"] = dict(CONFIG)

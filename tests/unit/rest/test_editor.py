@@ -16,7 +16,7 @@ from rest.ui import forms
 from rest.ui.notations import NOTATIONS, Written, written
 
 from .fake_herder import done
-from .test_pages import FORM, Text, fields, pressed, shown
+from .page_reader import FORM, Text, fields, pressed, shown
 
 MASK = "[hidden]"
 CONFIG = {

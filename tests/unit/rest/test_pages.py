@@ -6,7 +6,6 @@ import html
 import json
 import re
 from concurrent.futures import Future
-from html.parser import HTMLParser
 from importlib.resources import files
 from urllib.parse import urlencode
 
@@ -16,65 +15,20 @@ from fastapi import FastAPI, Request
 from connect.herder.errors import NotFoundError
 from connect.herder.model import ConnectorState, OffsetEntry
 from connect.herder.taps import TappedRecord
-from connect.pipeline.findings import Entry, KeyDefinition, KeyValue, Validation
 from connect.pipeline.outcome import SeenOutcome, SeenStep, StepFailure
 from connect.pipeline.seen import Change, SeenHeader, SeenRecord
 from connect.storage import ConnectorStatus, State, TaskStatus
 from connect.storage.status import WaitNote
 from rest.ui import connectors, live
 from rest.ui.cluster import Answer, InsideCluster
-from rest.ui.graph import graph
 from rest.ui.live import live_parts
 from rest.ui.rendering import count
 from rest.ui.views import overview, row, rows
 
 from .fake_herder import done
+from .page_reader import CONFIG, FORM, Text, pressed, shown
 
-CONFIG = {"connector.class": "org.example.Known", "pin": "1234567", "topics": "lines", "name": "orders"}
-FORM = {"Content-Type": "application/x-www-form-urlencoded"}
-
-
-@pytest.fixture(autouse=True)
-def orders(herder):
-    herder.configs["orders"] = dict(CONFIG)
-
-
-class Text(HTMLParser):
-    """What somebody reads on a page, and each element that is opened and closed."""
-
-    VOID = ("meta", "link", "input", "br")
-
-    def __init__(self, page):
-        super().__init__()
-        self.words, self.open, self.elements = [], [], []
-        self.feed(page)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag, attrs):
-        self.elements.append((tag, dict(attrs)))
-        if tag not in self.VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        self.words += data.split()
-
-    def __str__(self):
-        return " ".join(self.words)
-
-
-def shown(client, path, status=200):
-    answer = client.get(path)
-    assert answer.status_code == status
-    return Text(answer.text)
-
-
-def pressed(client, path, **fields):
-    """What a button of a page does."""
-    return client.post(path, content=urlencode(fields), headers=FORM)
+pytestmark = pytest.mark.usefixtures("orders")
 
 
 @pytest.mark.parametrize(
@@ -326,90 +280,6 @@ def test_a_task_links_to_the_page_that_another_server_has_of_it(client, herder, 
     assert client.get("/connectors/orders/status").json()["tasks"][0]["page"] == "http://spark:4040"
 
 
-# A new connector.
-
-
-DEFINITIONS = [
-    KeyDefinition("name", "STRING", True, None, "HIGH", "Its name.", "Common", "MEDIUM", "Name", [], 1),
-    KeyDefinition("pin", "PASSWORD", False, None, "HIGH", "A secret.", "Login", "MEDIUM", "PIN", [], 1),
-    KeyDefinition("batch.size", "INT", False, "100", "LOW", "How many.", "Common", "MEDIUM", "Batch", [], 2),
-]
-
-
-@pytest.fixture
-def validating(herder, monkeypatch):
-    """The herder knows these keys, wants a name, and refuses a batch that is not a number."""
-
-    def validate(config):
-        errors = {
-            "name": [] if config.get("name") else ["A name is missing."],
-            "batch.size": [] if config.get("batch.size", "1").isdigit() else ["That is not a number."],
-        }
-        values = [KeyValue(one.name, config.get(one.name), [], errors.get(one.name, [])) for one in DEFINITIONS]
-        herder.validated.append(config)
-        return done(Validation("Known", "source", list(map(Entry, DEFINITIONS, values)), [], [], []))
-
-    monkeypatch.setattr(herder, "validate", validate)
-
-
-def fields(page):
-    """Those of keys."""
-    return {attrs["name"]: attrs for tag, attrs in page.elements if attrs.get("name", "").startswith("key:")}
-
-
-def test_the_catalogue_leads_to_a_form_for_each_connector(client):
-    links = [attrs["href"] for tag, attrs in shown(client, "/ui/new").elements if tag == "a"]
-    assert "/ui/new?class=org.apache.kafka.connect.file.FileStreamSinkConnector" in links
-
-
-def test_the_form_has_every_key_and_no_error_before_anything_is_written(client, validating):
-    page = shown(client, "/ui/new?class=Known")
-    assert fields(page).keys() == {"key:name", "key:pin", "key:batch.size"}
-    assert fields(page)["key:pin"]["type"] == "password"
-    assert fields(page)["key:batch.size"]["placeholder"] == "100"
-    assert "A name is missing." not in str(page)
-    assert "Common Name required name Its name. 1 more Batch batch.size How many. Login PIN" in str(page)
-
-
-def test_what_is_wrong_stands_beside_its_key_and_what_was_written_stays(client, herder, validating):
-    sent = {"key:name": "", "key:batch.size": "many", "key:pin": "", "others": "connector.class=Known", "do": "create"}
-    answer = pressed(client, "/ui/new", **sent)
-    assert answer.status_code == 400
-    page = Text(answer.text)
-    assert "2 things are wrong. Nothing was created." in str(page)
-    assert "That is not a number. batch.size How many." in str(page)
-    assert fields(page)["key:batch.size"]["value"] == "many"
-    assert herder.configs.keys() == {"orders"}
-
-
-def test_a_connector_is_created_as_it_was_written(client, herder, validating):
-    sent = {"key:name": "new/1", "key:batch.size": "", "others": "connector.class=Known\r\ntransforms=a", "do": "check"}
-    checked = pressed(client, "/ui/new", **sent)
-    assert "Nothing is wrong with this configuration." in checked.text
-    assert "connect apply -f new/1.json" in checked.text
-    assert "new/1" not in herder.configs
-    made = pressed(client, "/ui/new", **{**sent, "do": "create"})
-    assert made.headers["Location"] == "/ui/connectors/new%2F1?done=create"
-    assert herder.configs["new/1"] == {"connector.class": "Known", "name": "new/1", "transforms": "a"}
-
-
-def test_blanks_around_the_name_of_a_new_connector_are_none_of_it(client, herder, validating):
-    made = pressed(client, "/ui/new", **{"key:name": " new ", "others": "connector.class=Known", "do": "create"})
-    assert made.headers["Location"] == "/ui/connectors/new?done=create"
-    assert herder.configs["new"]["name"] == "new"
-
-
-def test_a_secret_is_in_no_file_that_is_shown(client, validating):
-    sent = {"key:name": "n", "key:pin": "7654321", "others": "connector.class=Known"}
-    page = html.unescape(pressed(client, "/ui/new", **sent).text)
-    assert '"pin": "${env:NAME}"' in page
-    assert page.count("7654321") == 1  # in its own field
-
-
-def test_a_line_that_is_no_key_is_said(client):
-    assert "of the form key=value" in pressed(client, "/ui/new", others="transforms").text
-
-
 # Offsets.
 
 
@@ -591,105 +461,6 @@ def test_records_are_looked_at_only_when_somebody_asks(client, herder):
     herder.tapped.clear()
     assert "No record came within five seconds." in str(shown(client, f"{path}?records=2"))
     assert "records is a number from 1 to 100." in str(shown(client, f"{path}?records=0", 400))
-
-
-def kinds(herder, monkeypatch, **types):
-    """Connectors with their types and topics: name=("source", ["a", "b"])."""
-    status = herder.status
-    herder.configs = {name: {**CONFIG, "name": name} for name in types}
-    monkeypatch.setattr(herder, "status", lambda name: dataclasses.replace(status(name), type=types[name][0]))
-    monkeypatch.setattr(herder, "active_topics", lambda name: types[name][1])
-
-
-def test_the_graph_leads_from_sources_over_topics_to_sinks(client, herder, monkeypatch):
-    kinds(herder, monkeypatch, s1=("source", ["t1"]), s2=("source", ["t2", "t3"]), k1=("sink", ["t1", "t2"]))
-    page = shown(client, "/ui/graph")
-    assert "t1 s1 k1 t2 s2 k1 t3 s2" in str(page)
-    links = {attrs["href"] for tag, attrs in page.elements if tag == "a" and "/ui/connectors/" in attrs["href"]}
-    assert links == {f"/ui/connectors/{name}" for name in ("s1", "s2", "k1")}
-    assert len([1 for tag, _ in page.elements if tag == "path"]) == 5
-    assert "There is no such connector." in str(shown(client, "/ui/graph?search=nothing"))
-    only = str(shown(client, "/ui/graph?search=S2"))
-    assert "t2 s2 t3 s2" in only
-    assert "s1" not in only
-
-
-def test_the_graph_has_an_order_in_which_lines_do_not_cross():
-    def connector(name, kind):
-        expanded = {"status": {"connector": {"state": "RUNNING", "worker_id": "w"}, "tasks": [], "type": kind}}
-        return row(name, expanded)
-
-    connectors = [connector("a", "source"), connector("b", "source"), connector("x", "sink"), connector("y", "sink")]
-    found = graph(connectors, {"a": ["z"], "b": ["q"], "x": ["q"], "y": ["z"]})
-    heights = {node.name: node.y for node in found.nodes}
-    assert heights["a"] == heights["z"] == heights["y"] < heights["b"] == heights["q"] == heights["x"]
-    assert found.topics == [("q", ["b"], ["x"]), ("z", ["a"], ["y"])]
-    assert graph([], {}).nodes == []
-
-
-def test_a_large_cluster_is_drawn_in_part(client, herder, monkeypatch):
-    kinds(herder, monkeypatch, **{f"s{number:03}": ("source", ["t"]) for number in range(120)})
-    text = str(shown(client, "/ui/graph"))
-    assert "The first 100 of 120 connectors." in text
-    assert "s099" in text
-    assert "s100" not in text
-
-
-def test_the_cluster_has_its_workers_and_levels_that_can_be_set(client, herder):
-    text = str(shown(client, "/ui/cluster"))
-    assert "here:1" in text
-    assert "orders: task 0 FAILED" in text.replace(" :", ":")
-    answer = pressed(client, "/ui/cluster", logger="connect.x", level="DEBUG")
-    assert (answer.status_code, answer.headers["Location"]) == (303, "/ui/cluster?done=set-level")
-    assert "The level is set on all workers." in client.get("/ui/cluster?done=set-level").text
-    assert "invalid log level" in pressed(client, "/ui/cluster", logger="connect.x", level="LOUD").text
-
-
-def selected(client, action, *names, **more):
-    return client.post("/ui/connectors", content=urlencode({"do": action, "name": names, **more}, True), headers=FORM)
-
-
-def test_one_action_changes_many_and_can_be_undone(client, herder):
-    herder.configs["others"] = {**CONFIG, "name": "others"}
-    page = Text(selected(client, "pause", "orders", "others").text)
-    assert {("pause", "orders"), ("pause", "others")} <= set(herder.asked)
-    assert "2 connectors are paused." in str(page)
-    undo = [attrs["value"] for _, attrs in page.elements if attrs.get("name") == "undo"]
-    assert undo == ["resume orders", "resume others"]
-    herder.asked.clear()
-    page = Text(client.post("/ui/connectors", content=urlencode({"do": "undo", "undo": undo}, True), headers=FORM).text)
-    assert herder.asked == [("resume", "orders"), ("resume", "others")]
-    assert "2 connectors are resumed." in str(page)
-
-
-def test_undoing_brings_back_the_state_that_each_had(client, herder, monkeypatch):
-    herder.configs["others"] = {**CONFIG, "name": "others"}
-    status = herder.status
-
-    def stopped(name):
-        found = status(name)
-        state = State.STOPPED if name == "others" else State.PAUSED
-        return dataclasses.replace(found, connector=dataclasses.replace(found.connector, state=state))
-
-    monkeypatch.setattr(herder, "status", stopped)
-    page = Text(selected(client, "resume", "orders", "others").text)
-    undo = [attrs["value"] for _, attrs in page.elements if attrs.get("name") == "undo"]
-    assert undo == ["pause orders", "stop others"]
-
-
-def test_a_refusal_keeps_no_other_from_it_and_is_said(client, herder, monkeypatch):
-    def refused(name):
-        if name == "none-such":
-            raise NotFoundError(f"Unknown connector {name}")
-        return done(None)
-
-    monkeypatch.setattr(herder, "stop_connector", refused)
-    text = str(Text(selected(client, "stop", "none-such", "orders").text))
-    assert "1 connector is stopped." in text
-    assert "none-such : Unknown connector none-such" in text.replace("such:", "such :")
-    assert "Nothing is selected." in str(Text(selected(client, "pause").text))
-    assert "Nothing is selected." in str(Text(selected(client, "explode", "orders").text))
-    assert "Undo" not in str(Text(selected(client, "restart", "orders").text))
 
 
 @pytest.mark.parametrize(

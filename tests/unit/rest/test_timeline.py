@@ -11,7 +11,7 @@ from connect.herder.rebalance_history import Led, Moved, Rebalance
 from rest.ui import cluster
 from rest.ui.timeline import HEIGHT, WIDTH, timeline
 
-from .test_pages import Text, shown
+from .page_reader import Text, shown
 
 HOUR = 3_600_000
 NOW = 1_700_000_000_000  # a multiple of ten seconds, so that the drawing ends ten later

@@ -14,22 +14,18 @@ import pytest
 
 from connect import (
     ConnectError,
-    DataError,
     Header,
     Headers,
     Schema,
     SinkRecord,
     TopicPartition,
-    Type,
     Values,
     logical,
     schema,
 )
 from connect.testing import Message
-from connectors.azure import AzureBlobSinkConnector
 from connectors.objects.formats import parquet_file
 from connectors.objects.sink.task import ObjectSinkTask
-from connectors.s3.sink.plan import S3SinkPlan
 from tests.support.waiting import until
 from tests.unit.connectors.objects.in_memory import ObjectRun
 
@@ -171,52 +167,6 @@ def test_decimals_of_any_length_fit_a_file_of_another_schema(digits: str) -> Non
     assert found == [{"d": Decimal(digits), "more": "x"}, {"d": Decimal(digits), "more": None}]
 
 
-@pytest.mark.parametrize(
-    "config",
-    [
-        {"format.output.type": "jsonl", "format.output.fields": "value,timestamp"},
-        {
-            "file.name.template": "{{timestamp:unit=yyyy}}-{{topic}}-{{partition}}-{{start_offset}}",
-            "file.name.timestamp.source": "event",
-        },
-    ],
-    ids=["jsonl", "names"],
-)
-def test_a_record_whose_timestamp_is_no_date_goes_to_the_error_policy_alone(config: dict[str, str]) -> None:
-    """Of a producer that sends microseconds."""
-    policy = {"errors.tolerance": "all", "errors.log.enable": "true", "file.compression.type": "none"}
-    with ObjectRun({**config, **policy}) as run:
-        times = (1_700_000_000_000, 1_700_000_000_000_000, 1_700_000_000_001)
-        run.put(*(SinkRecord("test", str(n), schema.STRING, timestamp=time) for n, time in enumerate(times)))
-        run.await_committed(3)
-        ((record, error),) = run.errant
-    assert (record.offset, "1700000000000000 ms since 1970" in str(error)) == (1, True)
-    (content,) = run.contents.values()
-    assert len(content.splitlines()) == 2
-
-
-@pytest.mark.parametrize(
-    ("config", "folder"),
-    [
-        ({"partitioner.class": "field", "partition.field.name": "f"}, "f=q"),
-        ({"partitioner.class": "daily", "timestamp.extractor": "RecordField", "timestamp.field": "t",
-          "rotate.interval.ms": "1000"}, "year=1970/month=01/day=01"),
-    ],
-    ids=["by field", "by time"],
-)  # fmt: skip
-def test_keys_without_values_are_written_whatever_names_folders(config: dict[str, str], folder: str) -> None:
-    keys = {"behavior.on.null.values": "write", "store.kafka.keys": "true", "keys.format.class": "string"}
-    with ObjectRun({**config, **keys, "flush.size": "3"}) as run:
-        values = (None, {"f": "q", "t": 5}, None)
-        run.put(*(SinkRecord("test", value, key=f"k{n}", timestamp=10_000 * n) for n, value in enumerate(values)))
-        run.await_committed(3)
-    assert run.contents == {
-        "topics/test/tombstone/test+0+0000000000.keys.txt": b"k0\nk2\n",
-        f"topics/test/{folder}/test+0+0000000001.keys.txt": b"k1\n",
-        f"topics/test/{folder}/test+0+0000000001.json": b'{"f":"q","t":5}\n',
-    }
-
-
 def test_a_null_that_the_schema_forbids_goes_to_the_error_policy_with_parquet() -> None:
     """No converter makes one, and transformations may."""
     struct = Schema.struct({"a": schema.INT32, "b": schema.OPTIONAL_STRING})
@@ -230,46 +180,6 @@ def test_a_null_that_the_schema_forbids_goes_to_the_error_policy_with_parquet() 
         ]
     (content,) = run.contents.values()
     assert pq.read_table(io.BytesIO(content)).to_pylist() == [{"a": 1, "b": "x"}, {"a": 2, "b": None}]
-
-
-@pytest.mark.parametrize(
-    ("change", "same"),
-    [
-        ({"max.retries": "1000"}, True),
-        ({"retry.backoff.ms": "1"}, True),
-        ({"errors.tolerance": "all"}, True),
-        ({"openlineage.integration.enabled": "true"}, True),
-        ({"s3.upload.threads": "8"}, True),
-        ({"flush.size": "101"}, False),
-        ({"transforms": "t"}, False),
-    ],
-)
-def test_what_cannot_change_where_files_end_may_change_between_a_crash_and_the_next_start(
-    change: dict[str, str], same: bool
-) -> None:
-    config = {"s3.bucket.name": "b", "flush.size": "100"}
-    before, after = (S3SinkPlan.parse(given).fingerprint for given in (config, {**config, **change}))
-    assert (before == after) is same
-
-
-@pytest.mark.parametrize(
-    "keys",
-    [
-        {"partitioner.class": "field", "partition.field.name": "f", "flush.size": "1"},
-        {"partitioner.class": "field", "partition.field.name": "f", "partition.field.format.path": "false"},
-    ],
-)
-def test_a_folder_that_leads_out_of_its_own_is_its_records_fault_in_azure(keys: dict[str, str]) -> None:
-    policy = {"errors.tolerance": "all", "errors.log.enable": "true"}
-    with ObjectRun({**keys, **policy}, AzureBlobSinkConnector) as run:
-        run.put({"f": "a..b/.c"}, {"f": "x/../../../y"}, {"f": "a/./b"}, {"f": "..."})
-        run.await_committed(4)
-        assert [record.offset for record, _ in run.errant] == [1, 2]
-    assert len(run.contents) == 2
-    with ObjectRun({**keys, **policy}) as run:  # S3 takes a key as it is
-        run.put({"f": "x/../../../y"})
-        run.await_committed(1)
-    assert len(run.contents) == 1
 
 
 @pytest.mark.promise("P7")
@@ -502,150 +412,3 @@ def test_names_and_headers_have_keys_and_values_as_java_prints_them(given: Schem
         run.await_committed(1)
     (content,) = (content for name, content in run.contents.items() if ".headers." in name)
     assert json.loads(content) == {"headers": [{"key": "h", "value": None if key is None else text}]}
-
-
-@pytest.mark.promise("P10")
-def test_keys_beside_an_object_that_is_there_are_not_replaced_by_fewer() -> None:
-    """Of an earlier task, which died amid its uploads: its objects end elsewhere, as they end by commits."""
-    keys = {"store.kafka.keys": "true", "keys.format.class": "string", "format.class": "string"}
-    config = {**keys, "partitioner.class": "field", "partition.field.name": "f", "topics.dir": ""}
-    records = [SinkRecord("test", {"f": f}, key=f"{f}{n}") for n, f in enumerate("aaacaaabbbb")]
-    with ObjectRun(config) as run:
-        run.put(*records)
-        run.await_committed(len(records))
-        whole = dict(run.store.objects)
-    with ObjectRun(config) as run:
-        run.store.objects.update({key: found for key, found in whole.items() if "f=c" not in key})
-        for start, end in ((0, 7), (7, 9), (9, 11)):
-            run.put(*records[start:end])
-            run.commit()
-        run.await_committed(len(records))
-    assert {key: body for key, (body, _) in whole.items()} == run.contents
-    assert run.contents["test/f=b/test+0+0000000007.keys.txt"] == b"b7\nb8\nb9\nb10\n"
-
-
-@pytest.mark.promise("P1")
-@pytest.mark.parametrize("sent", [6, 12], ids=["amid parts", "before the last"])
-def test_an_upload_that_the_store_has_lost_begins_again(sent: int) -> None:
-    """As where a rule of the bucket removes unfinished ones."""
-    config = {"flush.size": "13", "s3.part.size": str(5 << 20), "format.class": "string", "retry.backoff.ms": "1"}
-    texts = [f"{n:07}" * (1 << 17) for n in range(13)]
-    with ObjectRun(config) as run:
-        run.put(*texts[:sent], schema=schema.STRING)
-        until(lambda: sum(map(len, run.store.parts.values())) == sent // 6)
-        run.store.parts.clear()
-        run.put(*texts[sent:], schema=schema.STRING)
-        run.await_committed(13)
-    assert run.contents == {"topics/test/partition=0/test+0+0000000000.txt": "".join(f"{t}\n" for t in texts).encode()}
-    assert not run.store.parts
-
-
-class Forgetful(dict[Any, Any]):
-    """Has nothing of what it is given."""
-
-    def __contains__(self, _: object) -> bool:
-        return False
-
-
-@pytest.mark.promise("P9")
-def test_a_store_that_loses_every_upload_fails_the_task() -> None:
-    config = {"flush.size": "9", "s3.part.size": str(5 << 20), "format.class": "string"}
-    with ObjectRun({**config, "retry.backoff.ms": "1", "max.retries": "2"}) as run:
-        run.store.parts = Forgetful()
-        run.put(*("x" * (1 << 20) for _ in range(6)), schema=schema.STRING)
-        with pytest.raises(ConnectError, match="no such upload.*after 2 retries"):
-            run.await_committed(6)
-
-
-@pytest.mark.promise("P3")
-def test_keys_beside_the_object_of_a_successor_are_not_replaced_by_fewer() -> None:
-    """Of a task that has lost the partition, and still holds some of its records."""
-    config = {"store.kafka.keys": "true", "keys.format.class": "string", "format.class": "string"}
-    records = [SinkRecord("test", f"v{n}", schema.STRING, f"k{n}", schema.STRING) for n in range(5)]
-    with ObjectRun(config) as successor:
-        successor.put(*records[:4])
-        successor.await_committed(4)
-    with ObjectRun(config) as run:
-        run.put(*records[:2])
-        run.store.objects.update(successor.store.objects)
-        run.commit()
-        run.put(*records[2:])
-        run.await_committed(5)
-    assert run.contents == {
-        **successor.contents,
-        "topics/test/partition=0/test+0+0000000004.keys.txt": b"k4\n",
-        "topics/test/partition=0/test+0+0000000004.txt": b"v4\n",
-    }
-
-
-def test_a_text_that_is_null_has_the_folder_null() -> None:
-    row = Schema.struct({"city": schema.OPTIONAL_STRING, "year": Schema(Type.INT32, optional=True)})
-    by_city = {"partitioner.class": "field", "partition.field.name": "city", "flush.size": "2"}
-    with ObjectRun(by_city) as run:
-        run.put(*(SinkRecord("test", {"city": city, "year": 1}, row) for city in (None, "Bern")))
-        run.await_committed(2)
-    assert [key.split("/")[2] for key in run.contents] == ["city=null", "city=Bern"]
-    refused = pytest.raises(DataError, match='the field "year" of partition.field.name is missing or null')
-    with ObjectRun({**by_city, "partition.field.name": "year"}) as run, refused:
-        run.put(SinkRecord("test", {"city": "Bern", "year": None}, row))
-
-
-def test_the_records_of_a_key_have_files_of_their_own_with_an_offset() -> None:
-    with ObjectRun({"file.name.template": "{{topic}}-{{partition}}-{{key}}-{{start_offset}}", **JSONL}) as run:
-        run.put(*(SinkRecord("test", {"n": n}, key=key) for n, key in enumerate("aba")))
-        run.await_committed(3)
-        run.put(SinkRecord("test", {"n": 3}, key="a"))
-        run.await_committed(4)
-    assert run.contents == {
-        "test-0-a-0": b'{"value":{"n":0}}\n{"value":{"n":2}}\n',
-        "test-0-b-1": b'{"value":{"n":1}}\n',
-        "test-0-a-3": b'{"value":{"n":3}}\n',
-    }
-
-
-def test_a_path_may_end_with_the_delimiter_of_folders() -> None:
-    by_year = {"partitioner.class": "time", "path.format": "'year'=YYYY/", "timestamp.extractor": "Record"}
-    with ObjectRun({**by_year, "flush.size": "1"}) as run:
-        run.put(SinkRecord("test", {"n": 1}, timestamp=0))
-        run.await_committed(1)
-    assert list(run.contents) == ["topics/test/year=1970/test+0+0000000000.json"]
-
-
-def test_days_have_the_delimiter_of_folders_as_well() -> None:
-    daily = {"partitioner.class": "daily", "directory.delim": "|", "timestamp.extractor": "Record"}
-    with ObjectRun({**daily, "flush.size": "1"}) as run:
-        run.put(SinkRecord("test", {"n": 1}, timestamp=0))
-        run.await_committed(1)
-    assert list(run.contents) == ["topics|test|year=1970|month=01|day=01|test+0+0000000000.json"]
-
-
-def test_times_of_fields_are_milliseconds_without_their_fraction() -> None:
-    at = {"partitioner.class": "daily", "timestamp.extractor": "RecordField", "timestamp.field": "t"}
-    last = "2026-01-31T23:59:59.999"
-    with ObjectRun({**at, "flush.size": "5"}) as run:
-        run.put(*({"t": t} for t in (f"{last}900Z", f"{last}Z", 1769903999999, 1769903999999.0, 1769903999999.9)))
-        run.await_committed(5)
-    assert list(run.contents) == ["topics/test/year=2026/month=01/day=31/test+0+0000000000.json"]
-
-
-@pytest.mark.promise("P10")
-def test_no_offset_within_a_file_that_was_open_is_committed_where_another_object_is_found() -> None:
-    """A task that began there would find no object of that name, and write the rest of the file again."""
-    config = {"partitioner.class": "field", "partition.field.name": "f", "format.class": "string"}
-    records = [{"f": f, "n": n} for n, f in enumerate("aaababb")]
-    with ObjectRun(config) as run:
-        run.put(*records)
-        run.await_committed(len(records))
-        earlier = {key: found for key, found in run.store.objects.items() if "f=b" in key}  # and died before the other
-    run = ObjectRun(config)
-    run.store.objects.update(earlier)
-    with run:
-        run.put(*records[:2])  # begins the file of a
-        run.put(*records[2:5])  # finds the object of b, which goes on behind these
-        run.commit()
-        run.crash()
-        run.restart()
-        run.put(*records[5:])
-        run.await_committed(len(records))
-    written = b"".join(run.contents.values()).decode().splitlines()
-    assert sorted(written) == sorted(f"{{f={each['f']}, n={each['n']}}}" for each in records)
