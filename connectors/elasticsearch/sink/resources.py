@@ -98,14 +98,18 @@ class Resources:
                 "another name."
             )
         template = self._options.stream_template
-        if template is None:
-            if not self._will_be_stream(name):
-                self._make_template(name, name)
+        has_one = self._has_template(template, name)
+        if has_one is False:
+            self._make_template(template or name, name)
+        if template is None and has_one is not None:
             return  # the first document makes the stream
-        if not self._cluster.exists(f"/_index_template/{quoted(template)}"):
-            self._make_template(template, name)
-        # Not left to a document: where the template is for other names, that would make an index.
-        self._unless_there(f"/_data_stream/{quoted(name)}", None)
+        # Where the template is for other names, a document would make an index.
+        try:
+            self._unless_there(f"/_data_stream/{quoted(name)}", None)
+        except Exception as error:
+            if template is None or failure(error).kind != "credentials":
+                raise
+            log.debug("the first document makes the data stream %s: %s", name, error)
 
     def _make_template(self, template: str, name: str) -> None:
         """Make a template for the data stream of a name."""
@@ -120,16 +124,19 @@ class Resources:
         self._cluster.request("PUT", f"/_index_template/{quoted(template)}", body)
         log.info("made the index template %s for the data stream %s", template, name)
 
-    def _will_be_stream(self, name: str) -> bool:
-        """Whether a template makes an index of this name a data stream."""
+    def _has_template(self, template: str | None, name: str) -> bool | None:
+        """Whether there is this template, or, for None, one that makes an index of this name a data stream.
+
+        None where the user may not see templates.
+        """
         try:
+            if template is not None:
+                return self._cluster.exists(f"/_index_template/{quoted(template)}")
             found = self._cluster.request("GET", "/_index_template").get("index_templates", [])
         except Exception as error:
             if failure(error).kind != "credentials":
                 raise
-            # Who may not see templates may make a stream, which says whether there is one.
-            self._unless_there(f"/_data_stream/{quoted(name)}", None)
-            return True
+            return None
         templates = [each.get("index_template", {}) for each in found]
         patterns = [pattern for each in templates if "data_stream" in each for pattern in each["index_patterns"]]
         return any(fnmatchcase(name, pattern) for pattern in patterns)

@@ -315,12 +315,14 @@ def test_a_data_stream_is_made_and_takes_each_record_once(target: Target, keys: 
 def test_a_data_stream_needs_no_right_to_see_templates(opensearch: OpenSearchServer) -> None:
     target = Target(opensearch)
 
-    def without_templates(method: str, path: str, body: bytes, forward: Callable[[], Answer]) -> Answer:
-        refused = path.startswith("/_index_template")
-        return said(403, "security_exception", "no permissions for it") if refused else forward()
+    def without(*paths: str) -> Callable[[str, str, bytes, Callable[[], Answer]], Answer]:
+        def rule(method: str, path: str, body: bytes, forward: Callable[[], Answer]) -> Answer:
+            return said(403, "security_exception", "no permissions for it") if path.startswith(paths) else forward()
+
+        return rule
 
     with HttpGate(opensearch.url) as gate:
-        gate.rule = without_templates
+        gate.rule = without("/_index_template")
         config = {"connection_url": gate.url, "data_stream_enabled": "true", "key_ignore": "true"}
         sink = target.run(**config).start()
         with pytest.raises(ConnectError, match="no matching index template found for data stream"):
@@ -328,6 +330,12 @@ def test_a_data_stream_needs_no_right_to_see_templates(opensearch: OpenSearchSer
         template = {"index_patterns": [target.topic], "data_stream": {}, "priority": 500}
         opensearch.request("PUT", f"/_index_template/{target.topic}", template)
         with target.run(**config) as sink:
+            sink.put(target.record({"n": 1}, timestamp=5), target.record({"n": 2}, timestamp=5))
+            sink.commit()
+        # Nor, where the template is named, that to make the stream.
+        opensearch.request("DELETE", f"/_data_stream/{target.topic}")
+        gate.rule = without("/_index_template", "/_data_stream")
+        with target.run(**config, data_streams_existing_index_template_name=target.topic) as sink:
             sink.put(target.record({"n": 1}, timestamp=5), target.record({"n": 2}, timestamp=5))
             sink.commit()
     assert sorted(each["n"] for each in target.documents().values()) == [1, 2]
