@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable, Mapping
 
 from connect.errors import ConnectError
-from connect.herder.background import Background
 from connect.kafka.admin.groups import session_of
+from connect.worker.background import Background
 from connect.worker.messages import Membership
 from connect.worker.supervisor import TaskProcess
 

@@ -15,7 +15,7 @@ from connect.errors import ConnectError
 from connect.group import TaskId, Work
 from connect.herder.automatic_restarts import AutomaticRestarts
 from connect.herder.config_recorder import NoRecorder
-from connect.herder.connector_work import ConnectorWork, finished
+from connect.herder.connector_work import ConnectorWork
 from connect.herder.connectors import StartedConnector
 from connect.herder.fencing import Fencing
 from connect.herder.leader import Leader
@@ -29,6 +29,7 @@ from connect.herder.worker import secrets_of
 from connect.pipeline.error_kinds import ErrorKind, kind_of
 from connect.storage import RestartNote, State
 from connect.telemetry.logs import error_elsewhere
+from connect.worker.background import finished
 from connect.worker.messages import TaskSpec
 
 log = logging.getLogger("connect.herder")

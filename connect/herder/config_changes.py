@@ -8,12 +8,12 @@ from contextlib import AbstractContextManager
 from functools import partial
 
 from connect.herder.config_recorder import NoRecorder
-from connect.herder.connector_work import KeyedQueues
 from connect.herder.errors import AlreadyExistsError
 from connect.herder.leader import Leader
 from connect.herder.model import TargetState
 from connect.herder.pool import Pool
 from connect.herder.worker_queries import WorkerQueries
+from connect.worker.background import KeyedQueues
 
 
 class ConfigChanges:

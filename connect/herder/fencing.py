@@ -17,7 +17,6 @@ from functools import partial
 from typing import Final, NamedTuple
 from urllib.parse import quote
 
-from connect.herder.background import Background
 from connect.herder.errors import BadRequestError, HerderError, RebalanceError
 from connect.herder.leader import CATCH_UP_S, Leader
 from connect.herder.offset_stores import exactly_once
@@ -28,6 +27,7 @@ from connect.kafka.writing.fencing import fence
 from connect.peers import PeerError
 from connect.plugins import PluginKind
 from connect.worker import messages
+from connect.worker.background import Background
 
 log = logging.getLogger("connect.herder")
 

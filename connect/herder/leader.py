@@ -20,13 +20,13 @@ import orjson
 
 from connect import peers
 from connect.errors import ConnectError
-from connect.herder.connector_work import KeyedQueues
 from connect.herder.errors import BadRequestError, ElsewhereError, ForbiddenError, NobodyKnownError, RebalanceError
 from connect.herder.pool import Pool
 from connect.settings.distributed_keys import SigningOptions
 from connect.settings.rest_security_keys import AUTHENTICATION
 from connect.storage.config_state import SessionKey
 from connect.telemetry.spans import outgoing
+from connect.worker.background import KeyedQueues
 
 log = logging.getLogger("connect.herder")
 

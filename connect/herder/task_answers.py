@@ -7,9 +7,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from connect.herder.background import Background, Ending
+from connect.herder.ending import Ending
 from connect.herder.offset_stores import OffsetStores
 from connect.worker import messages
+from connect.worker.background import Background
 from connect.worker.supervisor import TaskProcess
 
 log = logging.getLogger("connect.herder")

@@ -13,7 +13,7 @@ import msgspec
 from connect.errors import ConnectError
 from connect.group import TaskId
 from connect.herder.abandoned import AbandonedMembers
-from connect.herder.background import Background, Ending
+from connect.herder.ending import Ending
 from connect.herder.last_hour import TaskTotals
 from connect.herder.lineage import Lineage
 from connect.herder.measures import Measures
@@ -28,6 +28,7 @@ from connect.settings.worker_keys import RunOptions
 from connect.storage import MemoryStatusStore, RestartNote, State, TaskStatus, WaitNote
 from connect.telemetry.logs import error_elsewhere
 from connect.worker import messages
+from connect.worker.background import Background
 from connect.worker.lease import now
 from connect.worker.supervisor import Supervisor, TaskProcess
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from connect.api.engine import JAVA_ENGINE
-from connect.herder.background import Ending
 from connect.herder.connectors import Connectors
+from connect.herder.ending import Ending
 from connect.herder.listeners import advertised
 from connect.herder.measures import Measures
 from connect.herder.membership import Membership

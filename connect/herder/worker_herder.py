@@ -13,14 +13,14 @@ from typing import Final, TypeVar
 
 from connect.herder import offsets
 from connect.herder.assigned import AssignedWork
-from connect.herder.background import Ending
 from connect.herder.choices import Choices
 from connect.herder.config_changes import ConfigChanges
 from connect.herder.config_follower import ConfigFollower, plan_restart
 from connect.herder.config_recorder import NoRecorder
-from connect.herder.connector_work import KeyedQueues, then
+from connect.herder.connector_work import LONG_S, then
 from connect.herder.current_operations import CurrentOperations
 from connect.herder.dead_letters import DeadLetters
+from connect.herder.ending import Ending
 from connect.herder.errors import ElsewhereError, ForbiddenError, HerderError
 from connect.herder.fencing import Fencing
 from connect.herder.health import health_of, readiness_of, waits_for
@@ -49,6 +49,7 @@ from connect.storage.config_history import ConfigVersion
 from connect.storage.config_log import ConfigLog, MemoryConfigLog
 from connect.storage.config_state import RestartRequest
 from connect.telemetry.levels import levels, number_of
+from connect.worker.background import KeyedQueues
 from connect.worker.trials import TrialResult
 
 _AT_ONCE: Final = 32
@@ -79,7 +80,7 @@ class WorkerHerder:
         self._pool = Pool(worker, log, member, CurrentOperations(worker.measures.tracer))
         self._queries = WorkerQueries(worker)
         # What may take long before a change: one after another for each connector.
-        self._checks = KeyedQueues(_AT_ONCE)
+        self._checks = KeyedQueues(_AT_ONCE, LONG_S)
         self._lag = LagWatch(worker)
         self._metrics = WorkerMetrics(worker, self._lag, *member.measured)
         self._opentelemetry = opentelemetry(worker, self._metrics)

@@ -12,7 +12,6 @@ from typing import ParamSpec, TypeVar
 
 from connect.errors import ConnectError
 from connect.herder import checks
-from connect.herder.background import Background
 from connect.herder.checks import load_policy
 from connect.herder.choices import Choices, choices
 from connect.herder.dead_letters import DeadLetters
@@ -21,6 +20,7 @@ from connect.herder.trials import TrialRequest, Trials
 from connect.herder.views import connector_plugin
 from connect.herder.worker import Worker
 from connect.pipeline.findings import KeyDefinition, Validation
+from connect.worker.background import Background
 from connect.worker.trials import TrialResult
 
 log = logging.getLogger("connect.herder")

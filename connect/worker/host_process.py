@@ -1,7 +1,8 @@
 """The process that connectors of one plug-in share: it validates, starts and stops them, and configures tasks.
 
-Calls are answered one after another, in order of arrival. A connector that hangs blocks its neighbours only until the
-worker gives up on it, kills this process and starts another one for the neighbours.
+Calls are answered one after another, in order of arrival. While one takes long, others are answered beside it, except
+those on the same connector. A connector that hangs is given up by the worker after a while: the worker kills this
+process, and starts another one for the neighbours.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ import os
 import queue
 import signal
 import socket
-import threading
 import traceback
 from collections.abc import Mapping
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -31,6 +32,7 @@ from connect.telemetry.levels import levels
 from connect.telemetry.metrics import Registry
 from connect.telemetry.redaction import Redactor
 from connect.worker import guard, messages
+from connect.worker.background import KeyedQueues
 from connect.worker.channel import Channel, cut
 from connect.worker.remote_log import send_logs
 
@@ -38,6 +40,10 @@ if TYPE_CHECKING:
     from connect.pipeline.findings import KeyDefinition, Validation
 
 log = logging.getLogger("connect.worker.host")
+
+#: Seconds. Calls of one plug-in's connectors are quick as a rule: more threads would only compete.
+_LONG_S: Final = 0.5
+_ON_A_CONNECTOR: Final = (messages.StartConnector, messages.CutTasks, messages.StopConnector)
 
 
 class HostSpec(msgspec.Struct, frozen=True):
@@ -62,31 +68,46 @@ def main(spec: bytes, end: socket.socket) -> None:
 
 
 class Host:
-    """Connectors by name, and the calls on them. `run` is for the main thread; another one reads the pipe."""
+    """Connectors by name, and the calls on them. `run` is for the main thread; others answer calls."""
 
     def __init__(self, spec: HostSpec, channel: Channel) -> None:
         self._channel = channel
         self._plugins = Plugins.discover([Path(folder) for folder in spec.plugin_path])
         self._connectors: dict[str, Lifetime[Connector]] = {}
-        self._calls: queue.SimpleQueue[messages.Call] = queue.SimpleQueue()
+        self._calls = KeyedQueues(1, _LONG_S)
         self._offsets: dict[int, queue.SimpleQueue[messages.Offsets]] = {}
         self._questions = itertools.count(1)
         self._redactor = Redactor()
         send_logs(channel, self._redactor, spec.log_level, spec.log_levels)
 
     def run(self) -> None:
-        """Answer calls, forever."""
-        threading.Thread(target=self._read, name="control", daemon=True).start()
+        """Have calls answered until the worker closes the pipe, which ends the process."""
         while True:
-            call = self._calls.get()
             try:
-                answer = messages.Answer(call.question, self._carry_out(call.connector, call.request))
-            except BaseException as error:
-                answer = self._refusal(call, error)
-            try:
-                self._channel.send(answer)
-            except (TypeError, ValueError, ConnectError) as error:  # it cannot be said, or is too much
-                self._channel.send(self._refusal(call, error))
+                message = self._channel.receive()
+            except (EOFError, OSError):
+                os._exit(0)
+            if isinstance(message, messages.Call):
+                # Only these are on a connector that runs: what else is asked need not wait for it.
+                ordered = isinstance(message.request, _ON_A_CONNECTOR)
+                key = message.connector if ordered else f"question {message.question}"
+                self._calls.submit(key, partial(self._answer, message))
+            elif isinstance(message, messages.SetLevel):
+                levels.set(message.logger, message.level)
+            elif isinstance(message, messages.Offsets):
+                waiting = self._offsets.pop(message.question, None)
+                if waiting is not None:
+                    waiting.put(message)
+
+    def _answer(self, call: messages.Call) -> None:
+        try:
+            answer = messages.Answer(call.question, self._carry_out(call.connector, call.request))
+        except BaseException as error:
+            answer = self._refusal(call, error)
+        try:
+            self._channel.send(answer)
+        except (TypeError, ValueError, ConnectError) as error:  # it cannot be said, or is too much
+            self._channel.send(self._refusal(call, error))
 
     def _refusal(self, call: messages.Call, error: BaseException) -> messages.Answer:
         return messages.Answer(call.question, None, *self.describe(error), kind_of(error))
@@ -180,21 +201,6 @@ class Host:
         return messages.Listed(values[: request.most], truncated=len(values) > request.most)
 
     # The pipe.
-
-    def _read(self) -> None:
-        while True:
-            try:
-                message = self._channel.receive()
-            except (EOFError, OSError):
-                os._exit(0)
-            if isinstance(message, messages.Call):
-                self._calls.put(message)
-            elif isinstance(message, messages.SetLevel):
-                levels.set(message.logger, message.level)
-            elif isinstance(message, messages.Offsets):
-                waiting = self._offsets.pop(message.question, None)
-                if waiting is not None:
-                    waiting.put(message)
 
     def ask_offset(self, connector: str, partition: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """The stored offset of a source partition."""

@@ -105,7 +105,7 @@ def main(path: str) -> None:
         with answering:
             print(json.dumps({"id": number, "took": time.monotonic() - began, **answer}), file=answers, flush=True)
 
-    threads = ThreadPoolExecutor(16)
+    threads = ThreadPoolExecutor(64)
     with answering:
         print(json.dumps({"id": 0, "result": "ready"}), file=answers, flush=True)
     # Not sys.stdin: its buffer would be read ahead of the tasks that share it.

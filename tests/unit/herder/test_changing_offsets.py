@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from connect.herder.connector_work import KeyedQueues, finished
 from connect.herder.current_operations import CurrentOperations
 from connect.herder.errors import BadRequestError
 from connect.herder.leader import Leader
@@ -18,6 +17,7 @@ from connect.herder.membership import Alone
 from connect.herder.pool import Pool
 from connect.herder.worker_herder import WorkerHerder
 from connect.storage.config_log import MemoryConfigLog
+from connect.worker.background import KeyedQueues, finished
 
 
 class Changing:

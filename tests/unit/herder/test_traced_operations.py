@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from connect.group import Work
-from connect.herder.connector_work import KeyedQueues
 from connect.herder.current_operations import CurrentOperations
 from connect.herder.membership import Role
 from connect.herder.opentelemetry import trace_rebalance
 from connect.herder.rebalances import Rebalances
 from connect.telemetry.spans import Span, Tracer
+from connect.worker.background import KeyedQueues
 
 
 @pytest.fixture

@@ -5,6 +5,8 @@ import os
 import signal
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -270,6 +272,23 @@ def test_a_connector_that_hangs_is_given_up_and_its_neighbours_are_told(run, how
     run.start("good")
     run.start("bad")
     assert run.pid("good") != run.pid("bad")  # it will not take its neighbour with it again
+
+
+@pytest.mark.promise("P6")
+def test_neighbours_start_and_stop_while_connectors_hang(run):
+    run.start("good")
+    stuck = [threading.Thread(target=partial(hang, run, f"bad-{number}"), daemon=True) for number in range(3)]
+    for thread in stuck:
+        thread.start()
+    run.start("new", timeout=WITHIN_S / 2)
+    assert run.pid("new") == run.pid("good")
+    run.hosts.call(TRYING, "good", messages.StopConnector(), WITHIN_S / 2, type(None))
+    assert all(thread.is_alive() for thread in stuck)
+
+
+def hang(run, name: str) -> None:
+    with suppress(ConnectorCallError):  # at the end of the test
+        run.start(name, timeout=WITHIN_S, start__do="hang")
 
 
 @pytest.mark.promise("P6")

@@ -178,7 +178,7 @@ class TryingConnector(SourceConnector):
             case "exit":
                 os._exit(7)
             case "crash":
-                os.kill(os.getpid(), signal.SIGSEGV)
+                signal.raise_signal(signal.SIGSEGV)
             case "leave":
                 raise SystemExit(3)
             case "ask":

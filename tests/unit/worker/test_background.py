@@ -6,7 +6,8 @@ import threading
 
 import pytest
 
-from connect.herder.background import Background, Ending
+from connect.worker.background import Background
+from tests.support.waiting import until
 
 
 def test_so_many_at_once_and_the_others_after_them():
@@ -64,12 +65,31 @@ def test_what_has_not_begun_may_be_dropped():
 
 def test_the_process_ends_whatever_still_runs():
     code = (
-        "import threading; from connect.herder.background import Background;"
+        "import threading; from connect.worker.background import Background;"
         "Background('x', 1).submit(threading.Event().wait)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
-def test_good_byes_have_what_is_left_of_the_graceful_time_and_a_second():
-    assert 100 < Ending(100).left() <= 101
-    assert 0 < Ending(-10).left() < 0.1
+def test_calls_that_take_long_make_room_for_others():
+    work, go_on = Background("work", 2, long=0.05), threading.Event()
+    hanging = [work.submit(lambda: go_on.wait(60)) for _ in range(2)]
+    waiting = [work.submit(lambda n=n: n) for n in range(5)]
+    assert [future.result(30) for future in waiting] == list(range(5))
+    assert not any(future.done() for future in hanging)
+    go_on.set()
+
+
+def test_threads_that_took_the_place_of_others_end():
+    work, go_on = Background("crowd", 1, long=0.05), threading.Event()
+    hanging = [work.submit(lambda: go_on.wait(60)) for _ in range(4)]
+    assert work.submit(lambda: "on").result(30) == "on"
+    assert crowd() > 4
+    go_on.set()
+    assert all(future.result(30) for future in hanging)
+    until(lambda: crowd() == 1, 30, "one thread is left")
+    assert work.submit(lambda: "on").result(30) == "on"
+
+
+def crowd() -> int:
+    return sum(thread.name == "crowd" for thread in threading.enumerate())

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from connect.herder.connector_work import KeyedQueues
+from connect.worker.background import KeyedQueues
 
 
 @pytest.fixture
