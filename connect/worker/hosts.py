@@ -67,7 +67,7 @@ class HostListener(Protocol):
     def connector_lost(self, connector: str) -> None:
         """The process that the connector shared has died, because of another connector or for an unknown reason.
 
-        It gets a process of its own when it is started again.
+        If that process crashed, it gets one of its own when it is started again: nobody knows whose code did it.
         """
 
     def source_offsets(self, connector: str, partitions: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any] | None]:
@@ -252,7 +252,8 @@ class ConnectorHosts:
                 del self._hosts[host.key]
             connectors = sorted(host.connectors - {""})
             shared = not host.key[0]
-            self._separated.update(connectors)  # whichever it was, it will not take the others with it again
+            if host.given_up is None:  # whichever it was, it will not take the others with it again
+                self._separated.update(connectors)
         for connector in connectors:
             if shared:
                 self._listener.connector_lost(connector)
