@@ -11,6 +11,7 @@ from __future__ import annotations
 import queue
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, ClassVar, Final
 
 from connect.api.engine import JAVA_ENGINE, Engine, EngineProgress, EngineTask, EngineTaskContext
@@ -19,8 +20,12 @@ from connect.java import jvm
 from connect.java.offsets import offset_store
 from connect.java.rehearsal import rehearse
 from connect.java.runtime import RUNTIME, is_distributed, new_worker, worker_config
+from connect.java.settings import definition_of
 from connect.plugins import PluginKind, Plugins
+from connect.plugins.clear_secrets import clear_secrets
+from connect.settings import Definition
 from connect.telemetry.catalogue import BY_JAVA, KAFKA
+from connect.telemetry.redaction import redactor
 
 _LOOK_S: Final = 0.2
 _READ: Final = ("source-record-poll-total", "sink-record-read-total")
@@ -91,6 +96,7 @@ class JavaTask(EngineTask):
         context.exit_stack.callback(self._close)
         self._id = jvm.java("org.apache.kafka.connect.util.ConnectorTaskId")(context.connector, self._number())
         with loaders.of(self._connector.java_class):
+            self._hide_secrets(loaders)
             started = jvm.translated(self._started, "the task does not start")
         if not started:
             raise self._failure() or ConnectError("Kafka Connect's worker did not start the task.")
@@ -175,6 +181,14 @@ class JavaTask(EngineTask):
         before = jvm.proxy("java.lang.Runnable", {"run": lambda: None})
         fenced = jvm.proxy("java.lang.Runnable", {"run": context.ask_to_begin})
         return bool(self._worker.startExactlyOnceSourceTask(*arguments, before, fenced))
+
+    def _hide_secrets(self, loaders: jvm.PluginLoaders) -> None:
+        name = self._connector.java_class
+        declared = Definition()
+        with suppress(ConnectError):  # what is wrong with the connector, its own start says
+            found = jvm.translated(lambda: loaders.plugins.newConnector(name).config(), f"{name}.config")
+            declared = declared if found is None else definition_of(found)
+        redactor.remember(clear_secrets(declared, {**self.context.connector_config, **self.context.configs}))
 
     def _failure(self) -> ConnectError | None:
         try:

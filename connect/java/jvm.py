@@ -403,16 +403,27 @@ _LEVELS: Final = {"TRACE": 5, "DEBUG": 10, "INFO": 20, "WARN": 30, "ERROR": 40}
 
 
 def _send_logs() -> None:
-    """Log what Java writes to its standard error by Python's loggers, under Java's logger names."""
+    """Log what Java writes to its standard error by Python's loggers, under Java's logger names; and what it prints.
+
+    What is printed would pass by all that hides secrets.
+    """
+    system = java("java.lang.System")
+    system.setErr(_logged(_log_lines, "java-log"))
+    system.setOut(_logged(_log_printed, "java-out"))
+
+
+def _logged(log_lines: Callable[[Iterable[str]], None], name: str) -> Any:
+    """A PrintStream whose lines a thread of this name logs."""
     # A pipe of the system. Java's own has threads for its ends: when the one that wrote last has ended, it reads on in
     # vain, again and again.
     reads, writes = os.pipe()
     stream = java("java.io.FileOutputStream")(f"/dev/fd/{writes}")
-    java("java.lang.System").setErr(java("java.io.PrintStream")(stream, True, "UTF-8"))
+    made = java("java.io.PrintStream")(stream, True, "UTF-8")
     os.close(writes)
     lines = os.fdopen(reads, encoding="utf-8", errors="replace")
-    thread = threading.Thread(target=_log_lines, args=(lines,), name="java-log", daemon=True)
+    thread = threading.Thread(target=log_lines, args=(lines,), name=name, daemon=True)
     contextvars.Context().run(thread.start)  # it works for all tasks of this process, and outlives the first
+    return made
 
 
 @contextmanager
@@ -442,3 +453,8 @@ def _log_lines(lines: Iterable[str]) -> None:
             named, _, text = rest.partition(" - ")
             logger, level, context = named, _LEVELS[first], _context_of(thread)
         context.run(logging.getLogger(logger).log, level, "%s", text)
+
+
+def _log_printed(lines: Iterable[str]) -> None:
+    for line in lines:
+        _context_of("").run(logging.getLogger("java").info, "%s", line.rstrip("\r\n"))

@@ -27,6 +27,7 @@ from connect.api.metrics import PluginMetrics
 from connect.errors import ConfigError, ConnectError, one_line
 from connect.pipeline.error_kinds import kind_of
 from connect.plugins import Plugins
+from connect.plugins.clear_secrets import clear_secrets
 from connect.plugins.lifetime import Lifetime
 from connect.telemetry.levels import levels
 from connect.telemetry.metrics import Registry
@@ -152,6 +153,7 @@ class Host:
 
         self._redactor.remember(request.secrets)
         made: Connector = load_class(request.target, request.folder)()
+        self._redactor.remember(clear_secrets(made.settings, request.config))
         for key, message in made.settings.remarks(request.config):
             log.warning('Connector "%s": %s %s', connector, key, message)
         made.context = HostedContext(self, connector, Registry().labelled(connector=connector))
@@ -169,6 +171,7 @@ class Host:
         from connect.plugins.loading import load_class
 
         made: Any = load_class(request.target, request.folder)()
+        self._redactor.remember(clear_secrets(made.settings, request.config))
         changes = {
             frozenset(partition.items()) if isinstance(partition, dict) else TopicPartition(*partition): offset
             for partition, offset in request.offsets

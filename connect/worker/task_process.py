@@ -33,6 +33,7 @@ from connect.pipeline.error_kinds import kind_of
 from connect.pipeline.parked import RetrySettings
 from connect.pipeline.put_halving import halves_puts
 from connect.plugins import Plugins
+from connect.plugins.clear_secrets import clear_secrets
 from connect.plugins.engines import chosen_engine, load_engine
 from connect.plugins.loading import load_class
 from connect.settings.lineage_keys import lineage_options
@@ -147,6 +148,8 @@ def _run(task: messages.TaskSpec, control: Control, redact: Callable[[str], str]
     if shared and (engine not in {WORKER, JAVA_ENGINE} or connector.own_process):
         raise NeedsOwnProcess
     connector.begin_process(task.connector_config)
+    if engine != JAVA_ENGINE:  # which has its own loaders for the class that declares them
+        redactor.remember(clear_secrets(connector.settings, {**task.connector_config, **task.config}))
     if engine != WORKER:
         no_tap(control, engine)
         loop = _engine_loop(task, connector, engine, control, registry, redact)

@@ -168,6 +168,22 @@ def test_a_task_that_fails_says_java_s_words(pool: Pool, tmp_path: Path, new_top
     assert "\tat org.apache.kafka.connect.file.FileStreamSinkTask.start(FileStreamSinkTask.java" in trace
 
 
+@pytest.mark.promise("P8")
+@pytest.mark.parametrize("engine", ["java", "worker"])
+def test_a_secret_that_stands_in_clear_is_shown_nowhere(
+    pool: Pool, tmp_path: Path, new_topic: Callable[..., str], unruly: Path, engine: str
+) -> None:
+    (worker,) = pool.start()
+    config = {"connector.class": "x.UnrulySource", "folder": str(tmp_path), "topic": new_topic(), "engine": engine}
+    worker.create("unruly", {**config, "word": "correct-horse-battery"})
+    pool.until(lambda: worker.states("unruly").get("0", ("",))[0] == "FAILED", "it fails", within=PATIENCE_S)
+    trace = worker.get("/connectors/unruly/tasks/0/status")["trace"]
+    assert "IllegalStateException: cannot log in with [hidden]" in trace
+    assert "correct-horse-battery" not in trace + worker.log
+    # What Java prints is logged like the rest.
+    assert re.search(r"INFO +unruly-0  my word is \[hidden\]", worker.log)
+
+
 def test_levels_of_loggers_reach_java(pool: Pool, tmp_path: Path, new_topic: Callable[..., str]) -> None:
     topic = new_topic()
     (worker,) = pool.start()

@@ -190,6 +190,21 @@ def test_a_secret_in_an_error_of_a_plugin_is_shown_nowhere(
 
 
 @pytest.mark.promise("P8")
+@pytest.mark.parametrize("leak", ["connector.start", "sink.start"])
+@pytest.mark.parametrize("key", ["word", "secret"])
+def test_a_secret_that_stands_in_clear_is_shown_in_no_error(herd, new_topic, key, leak, caplog):
+    run = herd()
+    config = {"connector.class": "odd.LeakySinkConnector", "leak": leak, "url": "db://host", "topics": new_topic()}
+    run.run("leaky", **config, **{key: SECRETS[0]})
+    failed = run.await_connector if leak == "connector.start" else run.await_state
+    trace = failed("leaky", "FAILED")
+    run.stop()
+    assert "cannot log in with [hidden]" in trace
+    for text in (trace, caplog.text):
+        assert SECRETS[0] not in text
+
+
+@pytest.mark.promise("P8")
 def test_a_secret_of_the_worker_is_shown_nowhere(herd, new_topic, secret_files, caplog):
     properties, _, variable = secret_files
     run = herd(**properties, **{"producer.sasl.mechanism": variable, "producer.security.protocol": "SASL_PLAINTEXT"})

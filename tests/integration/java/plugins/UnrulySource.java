@@ -23,7 +23,8 @@ public class UnrulySource extends SourceConnector {
     public void stop() { }
     public ConfigDef config() {
         return new ConfigDef().define(
-            "folder", ConfigDef.Type.STRING, ConfigDef.Importance.HIGH, "Where files tell tasks what to do.");
+            "folder", ConfigDef.Type.STRING, ConfigDef.Importance.HIGH, "Where files tell tasks what to do.")
+            .define("word", ConfigDef.Type.PASSWORD, "", ConfigDef.Importance.LOW, "What tasks tell everybody.");
     }
     private static void exitAfter(int milliseconds) {
         Runtime.getRuntime().addShutdownHook(new Thread(() -> {
@@ -32,18 +33,21 @@ public class UnrulySource extends SourceConnector {
         System.exit(3);
     }
     public static class UnrulyTask extends SourceTask {
-        private Path exit, hang, leak; private long n;
+        private Path exit, hang, leak; private String word;
         public String version() { return "1.0"; }
         public void start(Map<String, String> config) {
             exit = Path.of(config.get("folder"), "exit-" + config.get("number"));
             hang = Path.of(config.get("folder"), "hang-" + config.get("number"));
             leak = Path.of(config.get("folder"), "leak-" + config.get("number"));
+            word = config.get("word");
+            if (word != null) System.out.println("my word is " + word);
         }
         public List<SourceRecord> poll() throws InterruptedException {
             if (Files.exists(exit)) exitAfter(1_000);
             if (Files.exists(hang)) exitAfter(1_000_000);
             List<long[]> all = new ArrayList<>();
             while (Files.exists(leak)) all.add(new long[1 << 20]);
+            if (word != null) throw new IllegalStateException("cannot log in with " + word);
             Thread.sleep(20);
             return null;
         }

@@ -6,7 +6,16 @@ import threading
 from collections.abc import Mapping
 from pathlib import Path
 
-from connect import ConnectError, SinkBatch, SinkConnector, SinkTask, SourceConnector, SourceRecord, SourceTask
+from connect import (
+    ConnectError,
+    SinkBatch,
+    SinkConnector,
+    SinkTask,
+    SourceConnector,
+    SourceRecord,
+    SourceTask,
+    settings,
+)
 
 
 class NumbersTask(SourceTask):
@@ -105,6 +114,11 @@ class LeakySinkTask(SinkTask):
 
 class LeakySinkConnector(SinkConnector):
     task = LeakySinkTask
+    settings = settings.define(settings.Password("word", default="", doc="What no name says."))
+
+    def start(self, config: Mapping[str, str]) -> None:
+        super().start(config)
+        _leak(config, "connector.start")
 
 
 def _leak(config: Mapping[str, str], where: str) -> None:
@@ -112,4 +126,4 @@ def _leak(config: Mapping[str, str], where: str) -> None:
         try:
             raise OSError(f"server said: no user {config['url'].partition(':')[2]}")
         except OSError as error:
-            raise ConnectError(f"cannot log in with {config['secret']}") from error
+            raise ConnectError(f"cannot log in with {config.get('word') or config['secret']}") from error

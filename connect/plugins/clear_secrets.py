@@ -1,0 +1,21 @@
+"""Secrets that no config provider gave: they stand in a configuration, and are hidden like those of providers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from connect.settings import Definition
+from connect.settings.setting import Kind
+from connect.telemetry.redaction import names_a_secret
+
+
+def clear_secrets(declared: Definition, config: Mapping[str, str]) -> Iterator[str]:
+    """The values of keys that a connector declares as PASSWORD, and of undeclared ones whose names say it.
+
+    Args:
+        declared: the connector's settings.
+        config: its configuration or that of a task, variables filled in.
+    """
+    for key, value in declared.named(config).items():
+        if value and (declared[key].kind is Kind.PASSWORD if key in declared else names_a_secret(key)):
+            yield value
