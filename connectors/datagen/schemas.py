@@ -6,9 +6,12 @@ The properties are those of Confluent's avro-random-generator: `options`, `regex
 
 from __future__ import annotations
 
+import json
+import logging
 import math
 import string
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Final
@@ -21,10 +24,15 @@ from connectors.datagen import generators as make
 from connectors.datagen import patterns
 from connectors.datagen.generators import Generator
 
+log = logging.getLogger(__name__)
+
 PROPERTIES: Final = "arg.properties"
 _KNOWN: Final = ("options", "regex", "range", "iteration", "length", "odds", "keys", "prefix", "suffix")
+_NAMED: Final = ("record", "error", "enum", "fixed")
 _OPTIONS: Final = AvroOptions.parse({})
 _LENGTH: Final = (8, 15)
+#: How many values of one type, elements of elements counted, a record may have: 256 records are made at a time.
+_MOST_VALUES: Final = 100_000
 _BITS: Final = {"int": 32, "long": 64}
 #: What dates and times are without a range: Python's years end before 64 bits do.
 _RANGES: Final = {
@@ -39,7 +47,7 @@ class Problem(Exception):
 
 
 def read(text: str, null_share: float) -> tuple[Schema, Generator]:
-    """The schema of the values, and their generator.
+    """The schema of the values, and their generator. The log tells of `arg.properties` that no type has.
 
     Args:
         text: an Avro schema.
@@ -51,14 +59,33 @@ def read(text: str, null_share: float) -> tuple[Schema, Generator]:
     try:
         avro = parse(text)
         schema = ToConnect(_OPTIONS).schema(avro)
+        for field in _beside_types(json.loads(text)):
+            log.warning(
+                'Field "%s": the %s beside its type have no effect, as with Confluent\'s connector. Write them into '
+                'the type: {"type": {"type": "string", "%s": {...}}}.',
+                *(field, PROPERTIES, PROPERTIES),
+            )
         return schema, _Maker(null_share).make(avro, schema, avro.short_name or avro.kind)
     except (DataError, KeyError) as error:
         raise Problem(str(error)) from error
 
 
+def _beside_types(node: Any) -> Iterator[str]:
+    """The fields of a schema's JSON that have properties, where only types may."""
+    if isinstance(node, list):
+        for each in node:
+            yield from _beside_types(each)
+    elif isinstance(node, dict):
+        if PROPERTIES in node and "name" in node and node.get("type") not in _NAMED:
+            yield node["name"]
+        for key in ("type", "fields", "items", "values"):
+            yield from _beside_types(node.get(key))
+
+
 class _Maker:
     def __init__(self, null_share: float) -> None:
         self._null_share = null_share
+        self._values = 1.0  # of the type being read, in a record
 
     def make(self, avro: AvroType, schema: Schema, path: str) -> Generator:
         """The generator of a type's values. `path` leads there, for errors."""
@@ -105,7 +132,9 @@ class _Maker:
         if schema.type is not Type.ARRAY:
             raise Problem(f"{said.path}: arrays of MapEntry are not made. Use a map.")
         assert schema.value_schema is not None
-        return make.Lists(self.make(avro.items, schema.value_schema, f"{said.path}[]"), *said.length())
+        low, high = said.length()
+        with self._repeated((low + high) / 2, said.path):
+            return make.Lists(self.make(avro.items, schema.value_schema, f"{said.path}[]"), low, high)
 
     def _map(self, avro: AvroType, schema: Schema, said: _Said) -> Generator:
         assert avro.items is not None
@@ -113,7 +142,21 @@ class _Maker:
         assert schema.value_schema is not None
         key_type = AvroType("string", props={PROPERTIES: said.get("keys", dict) or {}})
         keys = self.make(key_type, schema.key_schema, f"{said.path} (keys)")
-        return make.Maps(keys, self.make(avro.items, schema.value_schema, f"{said.path}{{}}"), *said.length())
+        low, high = said.length()
+        with self._repeated((low + high) / 2, said.path):
+            return make.Maps(keys, self.make(avro.items, schema.value_schema, f"{said.path}{{}}"), low, high)
+
+    @contextmanager
+    def _repeated(self, times: float, path: str) -> Iterator[None]:
+        """What is read meanwhile has so many values in each of those around it."""
+        around, self._values = self._values, self._values * times
+        if self._values > _MOST_VALUES:
+            raise Problem(
+                f"{path}: a record would have about {self._values:,.0f} of its elements, more than {_MOST_VALUES:,}. "
+                "Give it, or what it is in, a smaller length in arg.properties."
+            )
+        yield
+        self._values = around
 
     def _enum(self, avro: AvroType, schema: Schema, said: _Said) -> Generator:
         if not avro.symbols:

@@ -177,6 +177,34 @@ def test_what_makes_no_sense_is_refused(avro: str, properties: dict[str, Any], s
         _values(avro, **properties)
 
 
+def test_more_values_than_a_record_can_have_are_refused() -> None:
+    """Arrays of arrays of default lengths: fifty of them have more elements than there is memory, or time."""
+    avro: Any = "int"
+    for _ in range(50):
+        avro = {"type": "array", "items": avro}
+    with pytest.raises(Problem, match=r"array\[\]\[\]\[\]\[\]: a record would have about 201,136 of its elements"):
+        read(json.dumps(avro), 0.5)
+    pairs = {"type": "map", "values": {"type": "map", "values": "int", "arg.properties": {"length": 500}}}
+    with pytest.raises(Problem, match=r"map\{\}: a record would have about 250,000"):
+        read(json.dumps(pairs | {"arg.properties": {"length": 500}}), 0.5)
+    field = {"type": "array", "items": "int", "arg.properties": {"length": 1000}}
+    fields = [{"name": f"f{number}", "type": field} for number in range(200)]
+    read(json.dumps({"type": "record", "name": "wide", "fields": fields}), 0.5)
+
+
+def test_the_log_tells_of_properties_that_no_type_has(caplog: pytest.LogCaptureFixture) -> None:
+    properties = {"arg.properties": {"options": ["a"]}}
+    inner = {"type": "record", "name": "inner", "fields": [{"name": "deep", "type": ["null", "string"], **properties}]}
+    fields = [
+        {"name": "beside", "type": "string", **properties},
+        {"name": "right", "type": {"type": "string", **properties}},
+        {"name": "more", "type": {"type": "array", "items": inner}},
+    ]
+    read(json.dumps({"type": "record", "name": "outer", "fields": fields}), 0.5)
+    assert [record.args[0] for record in caplog.records if isinstance(record.args, tuple)] == ["beside", "deep"]
+    assert 'Field "beside": the arg.properties beside its type have no effect' in caplog.text
+
+
 @pytest.mark.parametrize(
     "text", ["", "{", "[]", '"int"x', '{"type": "colour"}', '"null"', '{"type": "enum", "name": "e", "symbols": []}']
 )
