@@ -13,7 +13,8 @@ from connectors.jdbc.changes.incremental import Chunk, Part
 from connectors.jdbc.mysql_capture.catalog import Tables
 from connectors.jdbc.mysql_capture.database import CapturedServer
 from connectors.jdbc.mysql_capture.facts import ColumnFacts, TableFacts
-from connectors.jdbc.mysql_capture.snapshot import in_sql, quoted, selected
+from connectors.jdbc.mysql_capture.snapshot import in_sql, selected
+from connectors.jdbc.mysql_capture.sql import quoted
 from connectors.jdbc.mysql_capture.tables import Table
 
 _NUMBERS: Final = frozenset(("tinyint", "smallint", "mediumint", "int", "bigint", "decimal", "year"))

@@ -13,7 +13,7 @@ from connect import ConnectError, RetriableError
 from connectors.jdbc.database.failures import passes
 from connectors.jdbc.mysql_capture.connection import connected, said, where
 from connectors.jdbc.mysql_capture.facts import TEXTS, ColumnFacts, TableFacts, default, of_type
-from connectors.jdbc.mysql_capture.sql import NotUnderstood, Words
+from connectors.jdbc.mysql_capture.sql import NotUnderstood, Words, quoted
 
 #: Databases that are never captured.
 SERVERS_OWN: Final = ("information_schema", "mysql", "performance_schema", "sys")
@@ -233,15 +233,11 @@ class CapturedServer:
         except NotUnderstood as error:
             raise ConnectError(f"{database}.{table} has a column that cannot be read: {error}") from error
         indexes: dict[str, list[str]] = {}
-        partial = set()
-        for index, column, prefix in self.texts(
-            "SELECT INDEX_NAME, COLUMN_NAME, SUB_PART FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = %s "
-            "AND TABLE_NAME = %s AND NON_UNIQUE = 0 ORDER BY INDEX_NAME, SEQ_IN_INDEX",
-            (database, table),
+        # In the server's order, which information_schema does not tell: the first one without nulls may be the key.
+        for _, _, index, _, column, *_ in self.texts(
+            f"SHOW INDEX FROM {quoted(database)}.{quoted(table)} WHERE Non_unique = 0"
         ):
             indexes.setdefault(index, []).append(column)
-            if prefix or not column:
-                partial.add(index)
         found = self.texts(
             "SELECT t.TABLE_TYPE, c.CHARACTER_SET_NAME FROM information_schema.TABLES t "
             "LEFT JOIN information_schema.COLLATION_CHARACTER_SET_APPLICABILITY c "
@@ -256,7 +252,8 @@ class CapturedServer:
                 f"out (table.exclude.list), or let it have no versions (ALTER TABLE {table} DROP SYSTEM VERSIONING)."
             )
         primary = tuple(indexes.pop("PRIMARY", ()))
-        uniques = tuple((name, tuple(parts)) for name, parts in indexes.items() if name not in partial)
+        # A part without a name is an expression.
+        uniques = tuple((name, tuple(parts)) for name, parts in indexes.items() if all(parts))
         return TableFacts(database, table, made, primary, uniques, charset or None)
 
     def changed_at(self, database: str, table: str) -> int:

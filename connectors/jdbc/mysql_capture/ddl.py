@@ -86,6 +86,8 @@ def _added(table: TableFacts, words: Words, mariadb: bool) -> TableFacts:
     if words.skip("UNIQUE"):
         words.any_of("INDEX", "KEY")
         name, names = _index(words, table)
+        if any(_same(each, name) for each, _ in table.uniques):  # with IF NOT EXISTS
+            return table
         return replace(table, uniques=(*table.uniques, (name or names[0], names)))
     words.skip("IF", "NOT", "EXISTS")
     made, primary, unique, place = column(words, table.charset, mariadb)
@@ -95,6 +97,11 @@ def _added(table: TableFacts, words: Words, mariadb: bool) -> TableFacts:
     if primary:
         return replace(table, primary=(made.name,))
     return replace(table, uniques=(*table.uniques, (made.name, (made.name,)))) if unique else table
+
+
+def _same(one: str, other: str) -> bool:
+    """Whether two names of columns or indexes are the same to the server."""
+    return one.lower() == other.lower()
 
 
 def _index(words: Words, table: TableFacts) -> tuple[str, tuple[str, ...]]:
@@ -116,8 +123,7 @@ def _index(words: Words, table: TableFacts) -> tuple[str, tuple[str, ...]]:
 
 
 def _find(table: TableFacts, name: str) -> int | None:
-    wanted = name.lower()
-    return next((place for place, each in enumerate(table.columns) if each.name.lower() == wanted), None)
+    return next((place for place, each in enumerate(table.columns) if _same(each.name, name)), None)
 
 
 def _there(table: TableFacts, name: str) -> int:
@@ -171,7 +177,9 @@ def _drop(table: TableFacts, words: Words, mariadb: bool) -> TableFacts:
     if words.any_of("INDEX", "KEY", "CONSTRAINT"):
         words.skip("IF", "EXISTS")
         name = words.name()
-        return replace(table, uniques=tuple(each for each in table.uniques if each[0] != name))
+        if _same(name, "PRIMARY"):
+            return replace(table, primary=())
+        return replace(table, uniques=tuple(each for each in table.uniques if not _same(each[0], name)))
     if _is_no_column(words):
         return table
     words.skip("COLUMN")
@@ -253,7 +261,7 @@ def _rename(table: TableFacts, words: Words, mariadb: bool) -> TableFacts:
         old = words.name()
         words.expect("TO")
         new = words.name()
-        return replace(table, uniques=tuple((new if n == old else n, names) for n, names in table.uniques))
+        return replace(table, uniques=tuple((new if _same(n, old) else n, names) for n, names in table.uniques))
     if words.skip("COLUMN"):
         words.skip("IF", "EXISTS")
         at = _there(table, words.name())

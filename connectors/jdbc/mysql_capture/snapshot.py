@@ -16,6 +16,7 @@ from connectors.jdbc.mysql_capture.catalog import Tables
 from connectors.jdbc.mysql_capture.database import CapturedServer, Place, denied, number
 from connectors.jdbc.mysql_capture.facts import TableFacts
 from connectors.jdbc.mysql_capture.keys import CaptureOptions
+from connectors.jdbc.mysql_capture.sql import quoted
 from connectors.jdbc.mysql_capture.tables import Table
 
 log = logging.getLogger(__name__)
@@ -171,8 +172,3 @@ def selected(table: Table) -> str:
 def in_sql(facts: TableFacts) -> str:
     """The name of a table."""
     return f"{quoted(facts.database)}.{quoted(facts.name)}"
-
-
-def quoted(name: str) -> str:
-    """A quoted identifier in SQL."""
-    return "`" + name.replace("`", "``") + "`"

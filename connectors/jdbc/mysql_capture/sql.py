@@ -65,6 +65,11 @@ def _unquoted(text: str) -> str:
     )
 
 
+def quoted(name: str) -> str:
+    """A name as it is written in a statement."""
+    return "`" + name.replace("`", "``") + "`"
+
+
 class Words:
     """The words of a statement, read one after another."""
 
@@ -113,6 +118,10 @@ class Words:
             raise NotUnderstood("the statement ends early")
         self._at += 1
         return self._tokens[self._at - 1]
+
+    def rest(self) -> list[Token]:
+        """All that are still to come."""
+        return self._tokens[self._at :]
 
     def name(self) -> str:
         """A name, quoted or not. Raises NotUnderstood."""

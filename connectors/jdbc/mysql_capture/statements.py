@@ -1,4 +1,4 @@
-"""Which tables a statement of the log creates, alters, renames, drops or truncates.
+"""Which tables a statement of the log creates, alters, renames, drops or truncates. An index is a part of its table.
 
 A statement that is not understood is no error here: whoever asks looks the table up in the catalog then.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from connectors.jdbc.mysql_capture.sql import NotUnderstood, Words
+from connectors.jdbc.mysql_capture.sql import NotUnderstood, Words, tokens
 
 TableName = tuple[str, str]
 
@@ -75,6 +75,8 @@ def _changes(words: Words, database: str) -> list[Change]:
         if words.any_of("DATABASE", "SCHEMA"):
             words.skip("IF", "EXISTS")
             return [Change("drop", (words.name(), ""))]
+        if words.skip("INDEX"):
+            return [_index_change(words, database, replaces=True, unique=False)]
         if not words.any_of("TABLE", "TABLES"):  # DROP TEMPORARY TABLE: of a session alone
             return []
         words.skip("IF", "EXISTS")
@@ -88,11 +90,29 @@ def _changes(words: Words, database: str) -> list[Change]:
         table = words.table(database)
         _waits(words)
         return [Change("alter", table, words)]
-    words.skip("OR", "REPLACE")
+    replaces = words.skip("OR", "REPLACE")
+    unique = words.skip("UNIQUE")
+    if words.skip("INDEX"):
+        return [_index_change(words, database, replaces, unique)] if replaces or unique else []
     if not words.skip("TABLE"):
         return []
     keeps = words.skip("IF", "NOT", "EXISTS")
     return [Change("create", words.table(database), words, keeps=keeps)]
+
+
+def _index_change(words: Words, database: str, replaces: bool, unique: bool) -> Change:
+    """What CREATE INDEX and DROP INDEX do, as the alteration that does the same."""
+    while words.any_of("IF", "NOT", "EXISTS"):
+        pass
+    name = words.take()
+    if words.skip("USING"):
+        words.take()
+    words.expect("ON")
+    table = words.table(database)
+    parts = [*tokens("DROP INDEX IF EXISTS"), name] if replaces else []
+    if unique:
+        parts += [*tokens(", ADD UNIQUE" if replaces else "ADD UNIQUE"), name, *words.rest()]
+    return Change("alter", table, Words(parts))
 
 
 def _waits(words: Words) -> None:

@@ -289,6 +289,39 @@ def _plain(schema: Any) -> list[tuple[str, Any]]:
 
 
 @pytest.mark.parametrize("metadata", METADATA)
+def test_the_key_of_a_table_without_a_primary_key_is_the_same_after_a_restart(
+    captured: CapturedMaria, metadata: str
+) -> None:
+    """A unique index is its key, whatever statement made it: the stream follows, a task that starts looks it up."""
+    captured.execute(f"SET GLOBAL binlog_row_metadata = {metadata}")
+    captured.execute("CREATE TABLE line (id int NOT NULL, code int NOT NULL, word varchar(9) NOT NULL)")
+    run = captured.run(snapshot_mode="no_data").start()
+    run.poll()
+    steps: list[tuple[str, list[str]]] = [
+        ("SELECT 1", []),
+        ("CREATE UNIQUE INDEX p ON line (word(3))", ["word"]),
+        ("DROP INDEX p ON line", []),
+        ("CREATE OR REPLACE UNIQUE INDEX z USING BTREE ON line (id) NOWAIT COMMENT 'a, b'", ["id"]),
+        ("CREATE UNIQUE INDEX IF NOT EXISTS a ON line (code, id)", ["id"]),
+        ("CREATE UNIQUE INDEX IF NOT EXISTS a ON line (code)", ["id"]),
+        ("DROP INDEX Z ON line", ["code", "id"]),
+        ("CREATE OR REPLACE UNIQUE INDEX A ON line (code)", ["code"]),
+        ("DROP INDEX IF EXISTS a ON line WAIT 5", []),
+        ("ALTER TABLE line ADD PRIMARY KEY (id)", ["id"]),
+        ("DROP INDEX `PRIMARY` ON line", []),
+    ]
+    found = []
+    for count, (statement, _) in enumerate(steps, 1):
+        captured.execute(statement, f"INSERT INTO line VALUES ({count}, {count}, '{count}word')")
+        streamed = run.poll_until(count)[-1]
+        started = captured.run(topic_prefix=f"at{count}").start()
+        read = started.poll_until(count)[-1]
+        started.stop()
+        found.append((statement, *(list(record.key or ()) for record in (streamed, read))))
+    assert found == [(statement, names, names) for statement, names in steps]
+
+
+@pytest.mark.parametrize("metadata", METADATA)
 def test_a_sequence_is_no_table(captured: CapturedMaria, metadata: str) -> None:
     captured.execute(f"SET GLOBAL binlog_row_metadata = {metadata}")
     captured.execute("CREATE TABLE line (id int PRIMARY KEY)", "CREATE SEQUENCE number START 5")

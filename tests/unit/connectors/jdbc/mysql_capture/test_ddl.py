@@ -84,6 +84,25 @@ def test_statements_that_concern_no_table(sql: str) -> None:
     assert changes(sql, "shop") == []
 
 
+@pytest.mark.parametrize(
+    ("sql", "key"),
+    [
+        ("CREATE UNIQUE INDEX `a b` USING HASH ON other.pair (b DESC, a) ALGORITHM=INPLACE", ("b", "a")),
+        ("CREATE OR REPLACE UNIQUE INDEX one ON other.pair (a)", ("a",)),
+        ("CREATE UNIQUE INDEX IF NOT EXISTS ONE ON other.pair (a)", ("b",)),
+        ("CREATE OR REPLACE INDEX one ON other.pair (a)", ()),
+        ("DROP INDEX IF EXISTS One ON other.pair", ()),
+        ("DROP INDEX two ON other.pair WAIT 5", ("b",)),
+    ],
+)
+def test_an_index_by_a_statement_of_its_own(sql: str, key: tuple[str, ...]) -> None:
+    uniques = () if "a b" in sql else (("one", ("b",)),)
+    columns = tuple(ColumnFacts(name, "int", not_null=True) for name in ("a", "b"))
+    (change,) = changes(sql, "shop")
+    assert (change.kind, change.table) == ("alter", ("other", "pair"))
+    assert ddl.altered(TableFacts("other", "pair", columns, uniques=uniques), change, mariadb=True).key == key
+
+
 def test_several_tables_in_one_statement() -> None:
     found = changes("RENAME TABLE a TO b, x.c NOWAIT TO y.d", "shop")
     assert [(each.table, each.to) for each in found] == [
