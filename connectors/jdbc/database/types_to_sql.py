@@ -11,8 +11,8 @@
 | Decimal | NUMERIC | DECIMAL | TEXT: its numbers are not exact | NUMERIC(38, scale) |
 | Date, Time | DATE, TIME | DATE, TIME(6) | DATE, TIME | DATE, TIME |
 | Timestamp | TIMESTAMP | DATETIME(6) | DATETIME | TIMESTAMP |
-| ARRAY of the above | an array | JSON | JSON | long text |
-| STRUCT, MAP, other ARRAYs | JSONB | JSON | JSON | long text |
+| ARRAY of the above | an array | JSON; in a key as STRING | JSON | long text; in a key VARCHAR(255) |
+| STRUCT, MAP, other ARRAYs | JSONB | JSON; in a key as STRING | JSON | long text; in a key VARCHAR(255) |
 
 Of Debezium's semantic types (`io.debezium.time.*`, `io.debezium.data.*`), where they are asked for:
 
@@ -22,7 +22,7 @@ Of Debezium's semantic types (`io.debezium.time.*`, `io.debezium.data.*`), where
 | ZonedTimestamp | TIMESTAMP WITH TIME ZONE | DATETIME(6) | the same, as far as they have it |
 | ZonedTime | TIME WITH TIME ZONE | LONGTEXT | text |
 | MicroDuration | INTERVAL | BIGINT | the number |
-| Json, Uuid | JSONB, UUID | JSON, VARCHAR(36) | JSON, text |
+| Json, Uuid | JSONB, UUID | JSON (in a key as STRING), VARCHAR(36) | JSON, text |
 | Xml | XML | LONGTEXT | text |
 | Bits of n, of any number | BIT(n), BIT VARYING | BIT(n), up to 64 | bytes |
 | VariableScaleDecimal | NUMERIC | DECIMAL(65, 30) | as Decimal |
@@ -231,7 +231,7 @@ def _mysql(meaning: Meaning, key: bool) -> TypeEngine[Any]:
     if meaning.kind == "bits" and (meaning.precision or 65) <= 64:
         return mysql.BIT(meaning.precision)
     made = _MYSQL[meaning.kind]
-    if key and isinstance(made, mysql.LONGTEXT):
+    if key and isinstance(made, mysql.LONGTEXT | mysql.JSON):
         return mysql.VARCHAR(255, charset="utf8mb4", collation="utf8mb4_bin")
     return mysql.VARBINARY(255) if key and isinstance(made, mysql.LONGBLOB) else made
 
@@ -269,9 +269,8 @@ _OTHER: Final[dict[str, TypeEngine[Any]]] = {
 def _other(meaning: Meaning, key: bool) -> TypeEngine[Any]:
     if meaning.kind == "decimal":
         return sqlalchemy.Numeric(meaning.precision or 38, 10 if meaning.unit else meaning.scale)
-    if key and meaning.kind == "string":
-        return sqlalchemy.Unicode(255)
-    return _OTHER[meaning.kind]
+    made = _OTHER[meaning.kind]
+    return sqlalchemy.Unicode(255) if key and isinstance(made, sqlalchemy.UnicodeText) else made
 
 
 # Columns that are there: which numbers they take.

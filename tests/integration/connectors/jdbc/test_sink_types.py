@@ -96,6 +96,35 @@ def test_every_type_comes_back_exactly(target: Target, mode: str, times: int) ->
         assert found == {name: VALUES[name][1][number % 3] for name in names}
 
 
+@pytest.mark.parametrize(
+    ("schema", "one", "other"),
+    [
+        (Schema.array(Schema(Type.STRING)), ["a", "b"], ["a", "B"]),
+        (Schema.map(Schema(Type.STRING), Schema(Type.INT32)), {"a": 1}, {"a": 2}),
+        (Schema.struct({"x": Schema(Type.INT32), "y": Schema(Type.STRING)}), {"x": 1, "y": "ü"}, {"x": 1, "y": "u"}),
+        (Schema(Type.STRING, name="io.debezium.data.Json"), '{"a": 1}', '{"a": 2}'),
+    ],
+    ids=["array", "map", "struct", "json"],
+)
+def test_what_becomes_json_may_be_a_key(target: Target, schema: Schema, one: Any, other: Any) -> None:
+    """MySQL and MariaDB have no JSON in a primary key."""
+    key_schema = Schema.struct({"k": schema})
+    value_schema = Schema.struct({"v": Schema(Type.INT32)}, optional=True)
+
+    def row(key: Any, value: int | None) -> SinkRecord:
+        written = None if value is None else {"v": value}
+        return SinkRecord("types", written, value_schema, {"k": key}, key_schema)
+
+    with run(
+        target, insert_mode="upsert", pk_mode="record_key", delete_enabled="true", debezium_records="true"
+    ) as sink:
+        sink.put(row(one, 1), row(other, 2))
+        sink.put(row(one, 3))
+        assert sorted(target.execute("SELECT v FROM types")) == [(2,), (3,)]
+        sink.put(row(one, None))
+    assert target.execute("SELECT v FROM types") == [(2,)]
+
+
 def test_numbers_that_are_none_are_written_where_there_are_such(target: Target) -> None:
     schema = Schema.struct({"x": Schema(Type.FLOAT64)})
     with run(target) as sink:
