@@ -138,9 +138,12 @@ def load_pipelines(path: str, values: Values, problems: Problems) -> list[Connec
         YamlError: likewise, in YAML.
     """
     files, in_yaml = _load(path)
+    return [_filled(file, in_yaml, values, problems) for file in files]
+
+
+def _filled(file: ConnectorFile, in_yaml: bool, values: Values, problems: Problems) -> ConnectorFile:
     # In the other forms, which Kafka Connect reads too, such a text may be meant as it is.
-    fills = in_yaml or values.files or values.by_name
-    return [values.fill(file, problems) if fills else file for file in files]
+    return values.fill(file, problems) if in_yaml or values.files or values.by_name else file
 
 
 def _load(path: str) -> tuple[list[ConnectorFile], bool]:
@@ -213,12 +216,22 @@ def _text(node: Node, key: str) -> str:
     return node.source
 
 
-def single(path: str, values: Values | None = None, problems: Problems | None = None) -> ConnectorFile:
-    """The one connector of a file in any form; without `values` its placeholders stay. Raises as `load_pipelines`."""
-    if values is None:
-        found, _ = _load(path)
-    else:
-        found = load_pipelines(path, values, problems or Problems([path]))
+def single(
+    path: str,
+    values: Values | None = None,
+    problems: Problems | None = None,
+    changes: Mapping[str, str] | None = None,
+) -> ConnectorFile:
+    """The one connector of a file in any form. Raises as `load_pipelines`.
+
+    Args:
+        path: the file.
+        values: for its placeholders, which stay without this.
+        problems: take placeholders that have no value.
+        changes: other values of keys; placeholders of what they replace need none.
+    """
+    found, in_yaml = _load(path)
     if len(found) > 1:
         raise ConfigFileError(f"{path}: has {len(found)} connectors, and one is needed here.")
-    return found[0]
+    file = replace(found[0], config={**found[0].config, **(changes or {})})
+    return file if values is None else _filled(file, in_yaml, values, problems or Problems([path]))

@@ -94,18 +94,16 @@ def run(args: argparse.Namespace) -> int:
     if settings is None or problems.errors():
         problems.report(sys.stderr)
         return INVALID
-    changes = _changes(args.changes)
     values = replace(Values.of(args.values, []), option="--values FILE")
-    file = single(args.connector, values, problems)
+    file = single(args.connector, values, problems, _changes(args.changes))
     if problems.errors():
         problems.report(sys.stderr)
         return INVALID
-    config = {**file.config, **changes}
-    kind, _ = kind_of(Plugins.discover(settings.config["plugin.path"] or []), config)
+    kind, _ = kind_of(Plugins.discover(settings.config["plugin.path"] or []), file.config)
     if kind == "sink" and not agree(f"{file.name} will write to its target. Run it?", args):
         return FAILED
     told = _told_to_end()
-    with _own(settings, kind, file.name, config) as (name, files), tempfile.TemporaryDirectory() as folder:
+    with _own(settings, kind, file.name, file.config) as (name, files), tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "worker.log"
         with worker(Path.cwd(), dict(os.environ), log, files) as running:
             found = _measured(running, name, kind, args, told)

@@ -218,6 +218,14 @@ def test_placeholders_have_values_and_one_without_is_an_error(bench: Bench, name
     assert (done.returncode, done.stderr) == (2, f"a.yaml:1: {said}\nconnect: 1 error; nothing was started.\n")
 
 
+def test_a_key_that_set_replaces_needs_no_value_for_its_placeholder(bench: Bench) -> None:
+    (bench.folder / "a.yaml").write_text("name: a\nconfig: {connector.class: '${{ plug }}', topics: t}\n")
+    command = [sys.executable, "-m", "connect.cli", "bench", "worker.properties", "a.yaml", "--set"]
+    command.append("connector.class=FileStreamSink")
+    done = subprocess.run(command, cwd=bench.folder, capture_output=True, text=True, check=False, timeout=200)
+    assert done.stderr.startswith("connect: a will write to its target. Run it?")
+
+
 def test_a_sink_writes_only_where_somebody_agrees(bench: Bench, name: str) -> None:
     done = bench(name, {"connector.class": "FileStreamSink", "topics": name, "file": "out.txt"})
     assert done.returncode == 1

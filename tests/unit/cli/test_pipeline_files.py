@@ -127,6 +127,14 @@ def test_standard_input_has_any_of_the_forms(write, monkeypatch, text):
     assert single("-").name == "a"
 
 
+def test_a_key_that_gets_another_value_excuses_the_placeholder_that_it_had(write):
+    path = write("p.yaml", "name: a\nconfig: {url: '${{ url }}', batch: 5}\n")
+    problems = Problems([])
+    file = single(path, Values.of([], []), problems, {"url": "here", "batch": "6"})
+    assert file.config == {"name": "a", "url": "here", "batch": "6"}
+    assert problems.errors() == []
+
+
 def test_a_placeholder_without_a_value_is_an_error_with_its_line(write, monkeypatch):
     monkeypatch.delenv("NOWHERE", raising=False)
     problems = Problems([])
