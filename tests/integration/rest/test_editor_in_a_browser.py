@@ -209,7 +209,9 @@ def test_without_a_script_all_of_it_works(browser: Browser, worker: Worker, shop
 def test_axe_finds_nothing_and_it_fits_a_phone(
     browser: Browser, worker: Worker, shop: PostgresDatabase, scheme: Literal["light", "dark"]
 ) -> None:
-    put(worker, "archive", connector__class="FileStreamSink", topics="lines", file=worker.folder / "out")
+    file = worker.folder / "out"
+    longest = {"errors__deadletterqueue__context__headers__enable": "true"}  # shown, because it is set
+    put(worker, "archive", connector__class="FileStreamSink", topics="lines", file=file, **longest)
     phone = browser.new_page(viewport={"width": 360, "height": 740}, color_scheme=scheme)
     phone.set_default_timeout(60_000)
     edit = f"http://127.0.0.1:{worker.port}/ui/connectors/archive/edit"

@@ -232,6 +232,13 @@ def test_long_names_and_reasons_fit_a_phone(browser: Browser, worker: Worker, to
             wide.append(path)
     assert wide == []
     phone.close()
+    # At a desk one name does not push the figures of all connectors out of sight, nor those of rebalances.
+    desk = browser.new_page(viewport={"width": 1280, "height": 800})
+    for path in ("connectors", "cluster"):
+        desk.goto(f"http://127.0.0.1:{worker.port}/ui/{path}")
+        hidden = "all => all.map(it => it.scrollWidth - it.clientWidth)"
+        assert set(desk.locator("table").evaluate_all(hidden)) == {0}, path
+    desk.close()
 
 
 def test_the_page_says_when_its_worker_is_gone(page: Page, worker: Worker) -> None:
