@@ -12,10 +12,14 @@ from connect.telemetry.redaction import names_a_secret
 def clear_secrets(declared: Definition, config: Mapping[str, str]) -> Iterator[str]:
     """The values of keys that a connector declares as PASSWORD, and of undeclared ones whose names say it.
 
+    What also stands in a key that everybody is shown is left out: with `postgres` as user and as password, messages
+    that name the user stay readable.
+
     Args:
         declared: the connector's settings.
         config: its configuration or that of a task, variables filled in.
     """
-    for key, value in declared.named(config).items():
-        if value and (declared[key].kind is Kind.PASSWORD if key in declared else names_a_secret(key)):
-            yield value
+    named = declared.named(config)
+    secret = {key for key in named if (declared[key].kind is Kind.PASSWORD if key in declared else names_a_secret(key))}
+    shown = {"true", "false", *(value for key, value in named.items() if key not in secret)}
+    return (value for key, value in named.items() if key in secret and value and value not in shown)
