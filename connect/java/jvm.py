@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import atexit
 import contextvars
+import itertools
 import logging
 import os
 import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -62,6 +63,10 @@ _HOOKS_S: Final = 10.0
 _lock = threading.Lock()
 #: The contexts of the tasks of this process, by what the names of their threads in Java have in them.
 _contexts: dict[str, contextvars.Context] = {}
+#: Lines that tell how far Java's standard error was read, and who waits for that, how long at most.
+_marks: dict[str, threading.Event] = {}
+_numbers = itertools.count()
+_LOGGED_S: Final = 1.0
 
 
 def start(options: Iterable[str] = (), *, defaults: Iterable[str] = OPTIONS) -> None:
@@ -433,7 +438,18 @@ def logs_of(task: str) -> Iterator[None]:
     try:
         yield
     finally:
+        with suppress(Exception):  # the JVM is about to end its process
+            _await_logged()
         del _contexts[task]
+
+
+def _await_logged() -> None:
+    """Return when what Java has written to its standard error is logged, or does not come out of it."""
+    mark, logged = f"logged up to {next(_numbers)}", threading.Event()
+    _marks[mark] = logged
+    java("java.lang.System").err.println(mark)
+    logged.wait(_LOGGED_S)
+    _marks.pop(mark, None)
 
 
 def _context_of(thread: str) -> contextvars.Context:
@@ -447,6 +463,9 @@ def _log_lines(lines: Iterable[str]) -> None:
     logger, level, context = "java", logging.WARNING, contextvars.Context()
     for read in lines:
         text = read.rstrip("\r\n")
+        if (logged := _marks.pop(text, None)) is not None:
+            logged.set()
+            continue
         thread, _, line = text.removeprefix("[").partition("] ")
         first, _, rest = line.partition(" ")
         if text.startswith("[") and first in _LEVELS and " - " in rest:

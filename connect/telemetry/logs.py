@@ -68,7 +68,7 @@ def configure(
     if style not in _STYLES:
         raise ValueError(f'"{style}" is not a log style. Write text or json.')
     handler = _Handler(stream or sys.stderr)
-    handler.setFormatter(_STYLES[style]())
+    handler.setFormatter(formatter(style))
     handler.addFilter(_Naming(name))
     handler.addFilter(RedactingFilter(secrets))
     root = logging.getLogger()
@@ -134,6 +134,11 @@ class _Json(logging.Formatter):
 
 
 _STYLES = {"text": _Text, "json": _Json}
+
+
+def formatter(style: str) -> logging.Formatter:
+    """Of lines in a style of `configure`. KeyError for any other."""
+    return _STYLES[style]()
 
 
 def _printable(text: str) -> str:

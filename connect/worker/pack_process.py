@@ -63,7 +63,8 @@ def main(spec: bytes, end: socket.socket) -> None:
         task = msgspec.msgpack.decode(encoded, type=messages.TaskSpec)
         redactor.remember(task.secrets)
         if not has_logs:
-            send_logs(None, redactor, task.log_level, task.log_levels)
+            style = task.worker_config.get("log.format", "").strip() or "text"
+            send_logs(None, redactor, task.log_level, task.log_levels, style)
             has_logs = True
         threading.Thread(target=_run, args=(task, control_pipe, last_word), name=task.id, daemon=True).start()
     os._exit(0)

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from contextvars import ContextVar
 
 from connect.telemetry.levels import levels
-from connect.telemetry.logs import keep_quiet
+from connect.telemetry.logs import formatter, keep_quiet
 from connect.telemetry.redaction import RedactingFilter, Redactor
 from connect.worker.channel import Channel, cut
 from connect.worker.messages import Log
@@ -45,7 +45,13 @@ class _LogToWorker(logging.Handler):
             pass  # the worker is gone, and this process with it in a moment
 
 
-def send_logs(channel: Channel | None, redactor: Redactor, level: int, changes: Iterable[tuple[str, str]] = ()) -> None:
+def send_logs(
+    channel: Channel | None,
+    redactor: Redactor,
+    level: int,
+    changes: Iterable[tuple[str, str]] = (),
+    style: str = "text",
+) -> None:
     """From now on all of this process's log goes to the worker.
 
     Args:
@@ -53,7 +59,9 @@ def send_logs(channel: Channel | None, redactor: Redactor, level: int, changes: 
         redactor: removes secrets.
         level: of the root logger.
         changes: levels of single loggers, in order.
+        style: of the worker's log.
     """
+    _STDERR.setFormatter(formatter(style))
     handler = _LogToWorker(channel)
     handler.addFilter(RedactingFilter(redactor))
     root = logging.getLogger()

@@ -41,6 +41,31 @@ print(json.dumps({"lines": lines, "idle": time.process_time() - cpu}))
 """
 
 
+#: A task's last line is written just before it ends, beside another one that goes on.
+LAST_LINE = """
+import json, logging
+from contextvars import ContextVar
+from connect.java import jvm
+
+task, lines = ContextVar("task", default=""), []
+
+class Keep(logging.Handler):
+    def emit(self, record):
+        lines.append([task.get(), record.getMessage()])
+
+logging.getLogger().addHandler(Keep())
+jvm.start()
+error = jvm.java("java.lang.System").err
+task.set("orders-0")
+with jvm.logs_of("orders-0"):
+    task.set("orders-1")
+    with jvm.logs_of("orders-1"):
+        for number in range(500):
+            error.println(f"[task-thread-orders-1] WARN x.Y - line {number}")
+print(json.dumps(lines))
+"""
+
+
 #: Java has Python objects that nobody holds, for longer than it takes Python to end.
 LITTER = """
 from connect.java import jvm
@@ -87,6 +112,11 @@ def test_lines_come_and_no_thread_works_when_those_that_wrote_have_ended(run: Ca
     said = json.loads(run(LINES))
     assert said["lines"] == [["java", "WARNING", "plain, and é"], ["x.Y", "WARNING", "of a logger"]]
     assert said["idle"] < 1  # second
+
+
+@pytest.mark.slow
+def test_what_a_task_logs_at_its_end_is_logged_as_its_own(run: Callable[[str], str]) -> None:
+    assert json.loads(run(LAST_LINE)) == [["orders-1", f"line {number}"] for number in range(500)]
 
 
 @pytest.mark.slow
