@@ -367,14 +367,15 @@ def as_error(error: Any, what: str, *, plain: bool = False) -> ConnectError:
 
     `plain`: a ConnectException, with which a connector refuses what a user asks of it, has its message alone.
     """
-    words = f"{what}: {error.getClass().getName()}: {error.getMessage()}"
+    message = error.getMessage()
+    words = f"{what}: {error.getClass().getName()}" + ("" if message is None else f": {message}")
     names = []
     kind = error.getClass()
     while kind is not None:
         names.append(str(kind.getName()))
         kind = kind.getSuperclass()
-    if plain and "org.apache.kafka.connect.errors.ConnectException" in names and error.getMessage() is not None:
-        words = str(error.getMessage())
+    if plain and "org.apache.kafka.connect.errors.ConnectException" in names and message is not None:
+        words = str(message)
     made: ConnectError
     if any(name.endswith((".ConfigException", ".ConnectorConfigException")) for name in names):
         made = ConfigError("connector.class", words)

@@ -66,6 +66,17 @@ print(json.dumps(lines))
 """
 
 
+#: One exception has a message, the other none.
+ERRORS = """
+import json
+from connect.java import jvm
+
+jvm.start()
+error = jvm.java("java.lang.IllegalStateException")
+print(json.dumps([str(jvm.as_error(each, "x.Y.start")) for each in (error(), error("it is late"))]))
+"""
+
+
 #: Java has Python objects that nobody holds, for longer than it takes Python to end.
 LITTER = """
 from connect.java import jvm
@@ -117,6 +128,12 @@ def test_lines_come_and_no_thread_works_when_those_that_wrote_have_ended(run: Ca
 @pytest.mark.slow
 def test_what_a_task_logs_at_its_end_is_logged_as_its_own(run: Callable[[str], str]) -> None:
     assert json.loads(run(LAST_LINE)) == [["orders-1", f"line {number}"] for number in range(500)]
+
+
+@pytest.mark.slow
+def test_an_exception_without_a_message_is_said_without_one(run: Callable[[str], str]) -> None:
+    said = "x.Y.start: java.lang.IllegalStateException"
+    assert json.loads(run(ERRORS)) == [said, f"{said}: it is late"]
 
 
 @pytest.mark.slow
