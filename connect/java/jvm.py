@@ -11,11 +11,12 @@ import itertools
 import logging
 import os
 import re
+import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from functools import cache
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar, Final, NoReturn, TypeVar
@@ -41,6 +42,15 @@ _INSTEAD: Final = {
     "-XX:NewRatio": ("-XX:NewRatio=", "-Xmn", "-XX:NewSize=", "-XX:MaxNewSize="),
     "-XX:+Use": tuple(f"-XX:+Use{name}GC" for name in ("Serial", "Parallel", "G1", "Z", "Shenandoah", "Epsilon")),
 }
+#: Options that do something before a program begins.
+_NOT_TRIED: Final = (
+    *("-Xrun", "-Xlog", "-Xshare", "-XX:+AlwaysPreTouch", "-XX:StartFlightRecording", "-XX:ArchiveClassesAtExit"),
+)
+_TRIED_S: Final = 20.0
+#: How lines begin that Java writes whatever is wrong.
+_SAID_ALWAYS: Final = (
+    *("Error: Could not create", "Error: A fatal exception", "Error occurred during initialization", "Picked up "),
+)
 _SIZE: Final = re.compile(r"-(?:Xms|Xmx|XX:MaxHeapSize=)(\d+)([kmgt]?)", re.IGNORECASE)
 #: Loggers whose INFO is a list of all plug-ins or of all settings.
 _TALKATIVE: Final = (
@@ -106,6 +116,26 @@ def start(options: Iterable[str] = (), *, defaults: Iterable[str] = OPTIONS) -> 
         atexit.register(_let_python_end)
         _send_logs()
         loggers.follow()
+
+
+@lru_cache(maxsize=256)
+def refusal(options: Sequence[str]) -> str | None:
+    """What Java says of options with which it does not start; None where it starts, or there is no Java.
+
+    A JVM that is refused within a task's process may end it without a word to the worker. Only what begins with -X is
+    tried: agents may open ports or wait for a debugger.
+    """
+    tried = [option for option in options if option.startswith("-X") and not option.startswith(_NOT_TRIED)]
+    if not tried:
+        return None
+    try:
+        command = [str(find_java().path), *_left_of(OPTIONS, tried), *tried, "-version"]
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=_TRIED_S, check=False)
+    except (JavaNotFound, OSError, subprocess.TimeoutExpired):
+        return None
+    lines = (done.stdout + done.stderr).splitlines()
+    said = [line.strip().rstrip(".") for line in lines if line.strip() and not line.startswith(_SAID_ALWAYS)]
+    return None if done.returncode == 0 else "; ".join(said) or f"exit code {done.returncode}"
 
 
 def _left_of(defaults: Iterable[str], options: Iterable[str]) -> list[str]:

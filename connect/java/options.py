@@ -25,9 +25,12 @@ class JavaOptions(settings.Options):
 
 
 def _options(name: str, value: str) -> None:
-    for option in shlex.split(value):
+    options = shlex.split(value)
+    for option in options:
         if not option.startswith("-"):
             raise ValueError(f'"{option}" is not an option of Java: options begin with a dash.')
+    if refusal := jvm.refusal(tuple(options)):
+        raise ValueError(f"Java does not start with these options: {refusal}.")
 
 
 #: All of them.

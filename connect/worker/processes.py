@@ -19,6 +19,7 @@ import traceback
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import forkserver, reduction, resource_tracker
+from typing import Final
 
 from connect.worker.channel import Channel
 
@@ -163,10 +164,15 @@ def _standard_input() -> int:
     return 0
 
 
+#: Of a JVM with -XX:+ExitOnOutOfMemoryError.
+_JVM_OUT_OF_MEMORY: Final = 3
+
+
 def how_it_ended(code: int) -> str:
     """An exit code in words."""
     if code < 0:
         name = signal.Signals(-code).name if -code in signal.Signals._value2member_map_ else str(-code)
         hint = " The kernel does this when memory runs out." if name == "SIGKILL" else ""
         return f"The task's process was ended by {name}.{hint}"
-    return f"The task's process ended by itself with exit code {code}."
+    hint = " A JVM does this when its heap is full: see -Xmx in java.options." if code == _JVM_OUT_OF_MEMORY else ""
+    return f"The task's process ended by itself with exit code {code}.{hint}"

@@ -3,6 +3,8 @@
 import pytest
 
 from connect.java import jvm
+from connect.java.options import PROCESS_SETTINGS
+from connect.jvm.java import JavaNotFound, find_java
 
 DEFAULTS = ["-Xms64m", "-Xmx1g", "-XX:NewRatio=1", "-XX:+UseSerialGC", "-Xrs"]
 
@@ -29,3 +31,32 @@ def test_what_a_user_says_counts(monkeypatch: pytest.MonkeyPatch, where: str, gi
         monkeypatch.setenv(where, given)
     left = jvm._left_of(DEFAULTS, given.split() if where == "java.options" else [])
     assert left == [option for option in DEFAULTS if option not in replaced]
+
+
+@pytest.fixture
+def has_java() -> None:
+    try:
+        find_java()
+    except JavaNotFound as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.usefixtures("has_java")
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("-Xmx3x", "Invalid maximum heap size: -Xmx3x"),
+        ("-Xmx1g -Xms2g", "Initial heap size set to a larger value than the maximum heap size"),
+        ("-XX:NoSuchOption", "Unrecognized VM option 'NoSuchOption'"),
+        ("-XX:+UseG1GC -XX:+UseParallelGC", "Multiple garbage collectors selected"),
+    ],
+)
+def test_options_that_java_refuses_are_refused_with_its_words(given: str, said: str) -> None:
+    found = [error for value in PROCESS_SETTINGS.validate({"java.options": given}) for error in value.errors]
+    assert found == [f"Java does not start with these options: {said}."]
+
+
+@pytest.mark.usefixtures("has_java")
+@pytest.mark.parametrize("given", ["", "-Xmx2g -XX:+UseG1GC", "-Dx=y -javaagent:no.jar -agentlib:jdwp=suspend=y"])
+def test_other_options_pass(given: str) -> None:
+    assert not [error for value in PROCESS_SETTINGS.validate({"java.options": given}) for error in value.errors]

@@ -96,11 +96,15 @@ def test_children_die_with_the_fork_server_and_the_next_one_gets_another():
     another.reap()
 
 
+FULL_HEAP = "A JVM does this when its heap is full: see -Xmx in java.options."
+
+
 @pytest.mark.parametrize(
     ("code", "words"),
     [
         (0, "The task's process ended by itself with exit code 0."),
         (1, "The task's process ended by itself with exit code 1."),
+        (3, f"The task's process ended by itself with exit code 3. {FULL_HEAP}"),
         (-9, "The task's process was ended by SIGKILL. The kernel does this when memory runs out."),
         (-11, "The task's process was ended by SIGSEGV."),
         (-64, "The task's process was ended by SIGRTMAX."),
