@@ -273,7 +273,6 @@ class SinkOptions(_OwnOptions, EvolutionOptions):
     Attributes:
         method: insert, upsert or script.
         script: the value of "script" in an update, None for other methods; its params are added.
-        keyed: whether key.ignore is false.
         ids: BY_KEY, BY_PLACE or BY_CLUSTER, for topics that are not in `keyless`; `ids_if_keyless` for those that are.
         resources: the existing target of each topic; empty: none are given.
         resource_kind: of these: index, data_stream or alias.
@@ -331,9 +330,8 @@ class SinkOptions(_OwnOptions, EvolutionOptions):
         self.method = method_of(config)[1]
         inline = {"lang": self.script_lang, "source": self.script_source}
         self.script = ({"id": self.script_id} if self.script_id else inline) if self.method == SCRIPT else None
-        self.keyed = not self.key_ignored
         self.ids_if_keyless = ids_if_keyless(config)
-        self.ids = BY_KEY if self.keyed else self.ids_if_keyless
+        self.ids = self.ids_if_keyless if self.key_ignored else BY_KEY
         self.resources = dict(map(pair, resources_of(config)))
         self.resource_kind = resource_kind(config)
         self.stream = stream_of(config)
@@ -350,7 +348,7 @@ class SinkOptions(_OwnOptions, EvolutionOptions):
 
     def versioned(self, topic: str) -> bool:
         """Whether a topic's documents have versions: the cluster then refuses older ones, whatever arrives first."""
-        return self.method == INSERT and self.keyed and topic not in self.keyless and not self.to_streams
+        return self.method == INSERT and self.ids_of(topic) == BY_KEY
 
     def ordered(self, topic: str) -> bool:
         """Whether the order matters in which a topic's documents arrive at the cluster.
@@ -460,8 +458,8 @@ class OpenSearchSinkOptions(OpenSearchOptions, SinkOptions):
         importance="LOW",
         group=_DOCUMENTS,
         validator=settings.one_of("none", "record.key", "topic.partition.offset", ignore_case=True),
-        doc="Ids with key.ignore: topic.partition.offset; record.key, without versions; none, the cluster's choice: a "
-        "repeated record is a second document.",
+        doc="Ids with key.ignore: topic.partition.offset; record.key, as without key.ignore; none, the cluster's "
+        "choice: a repeated record is a second document.",
     )
     existing_type = settings.String(
         "existing.resource.type",
