@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import logging
+import re
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -29,6 +30,8 @@ _BLANKS: Final = b" \t\x1e"
 _GONE: Final = frozenset({400, 404, 410, 422})
 #: A number above is milliseconds since 1970.
 _SECONDS: Final = 1e11
+#: A number written as text. One of eight digits is a date.
+_NUMBER: Final = re.compile(r"[0-9]{9,18}(\.[0-9]+)?")
 
 
 class Reading:
@@ -210,6 +213,8 @@ def _milliseconds(value: Any) -> int | None:
     """A time as milliseconds since 1970; None where it is none."""
     if isinstance(value, bool):
         return None
+    if isinstance(value, str) and _NUMBER.fullmatch(value):
+        value = float(value)
     if isinstance(value, int | float):
         return int(value if value > _SECONDS else value * 1000)
     try:

@@ -203,6 +203,19 @@ def test_a_cursor_with_quotes_at_its_ends_stands_in_a_body_as_it_is(api: RestApi
     assert api.requests[-1].body == rb'{"since":"\"b\""}'
 
 
+@pytest.mark.parametrize(
+    "written",
+    [
+        *(1_767_225_600, 1_767_225_600.0, 1_767_225_600_000, "1767225600", "1767225600.000", "1767225600000"),
+        *("2026-01-01T00:00:00Z", "20260101"),
+    ],
+)
+def test_a_timestamp_may_be_written_in_many_ways(api: RestApi, written: Any) -> None:
+    api.items = [{"id": 1, "t": written}]
+    with run(api, "all", http_record_timestamp="t") as source:
+        assert [record.timestamp for record in source.poll_until(1)] == [1_767_225_600_000]
+
+
 def test_keys_and_timestamps_come_from_records(api: RestApi) -> None:
     api.items = [{"a": {"id": 7}, "b": "x", "t": t} for t in ("2026-01-01T00:00:00Z", 1_767_225_600, 1.7672256e12, "?")]
     with run(api, "all", http_record_key="/a/id", http_record_timestamp="t") as source:
