@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 from connect import DataError, Schema, SinkBatch, TopicPartition, Values, schema
@@ -227,10 +227,14 @@ class Prepared:
         """The offset of a row."""
         return self._batch.offsets[row]
 
-    def first_in(self, pattern: str, rows: Sequence[int], behind: int) -> int | None:
-        """The first offset after `behind` among the rows of a pattern."""
+    def offsets_in(self, wanted: Iterable[str], rows: Sequence[int]) -> dict[str, list[int]]:
+        """The offsets of the rows of each of these patterns, ascending."""
         patterns, offsets = self._patterns, self._batch.offsets
-        return next((offsets[row] for row in rows if offsets[row] > behind and patterns[row] == pattern), None)
+        found: dict[str, list[int]] = {pattern: [] for pattern in wanted}
+        for row in rows:
+            if (pattern := patterns[row]) in found:
+                found[pattern].append(offsets[row])
+        return found
 
     def patterns(self, rows: Sequence[int]) -> set[str]:
         """The patterns of rows."""

@@ -8,6 +8,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
@@ -262,17 +263,29 @@ class ObjectSinkTask(SinkTask):
         Files that end by the clock end elsewhere this time: what exists already is left out. The store would refuse
         such a file by itself, but not the files of keys and headers that come before it.
         """
-        for pattern in prepared.patterns(rows) - known.seen - known.rotation.open.keys():
-            offset = prepared.first_in(pattern, rows, known.behind.get(pattern, -1))
-            while offset is not None:
+        patterns = prepared.patterns(rows) - known.seen - known.rotation.open.keys()
+        if not patterns:
+            return
+        of = prepared.offsets_in(patterns, rows)
+        # A pattern costs a request at least, and with names by keys there are many.
+        with ThreadPoolExecutor(min(len(patterns), self._options.threads)) as threads:
+            found = threads.map(lambda each: self._reached(topic, each, of[each], known.behind.get(each, -1)), patterns)
+            for pattern, (behind, is_all) in zip(patterns, found, strict=True):
+                if behind >= 0:
+                    known.behind[pattern] = behind
+                if known.fresh and not is_all:
+                    known.seen.add(pattern)
+
+    def _reached(self, topic: str, pattern: str, offsets: Sequence[int], behind: int) -> tuple[int, bool]:
+        """Up to where objects that are there reach among these offsets behind another, and whether that is all."""
+        for offset in offsets:
+            if offset > behind:
                 key = self._options.names.key(pattern, offset) + self._options.format.extension
                 last = self._store.last_offset(key, topic)
                 if last is None or last < offset:
-                    if known.fresh:
-                        known.seen.add(pattern)
-                    break
-                known.behind[pattern] = last
-                offset = prepared.first_in(pattern, rows, last)
+                    return behind, False
+                behind = last
+        return behind, True
 
     def _without_nulls(self, batch: SinkBatch) -> SinkBatch:
         """The batch without its records that have no value, with behavior.on.null.values=ignore."""

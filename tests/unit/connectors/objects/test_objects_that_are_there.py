@@ -1,5 +1,6 @@
 """Objects, uploads and files of keys that the store has already, or has lost."""
 
+import threading
 from typing import Any
 
 import pytest
@@ -52,6 +53,24 @@ def test_keys_beside_an_object_that_is_there_are_not_replaced_by_fewer() -> None
         run.await_committed(len(records))
     assert {key: body for key, (body, _) in whole.items()} == run.contents
     assert run.contents["test/f=b/test+0+0000000007.keys.txt"] == b"b7\nb8\nb9\nb10\n"
+
+
+def test_objects_of_many_keys_are_looked_for_side_by_side() -> None:
+    """Each look is a request, and names by keys are as many as there are keys: one after another takes its time."""
+    config = {"file.name.template": "{{topic}}-{{partition}}-{{key}}-{{start_offset}}", "s3.upload.threads": "4"}
+    with ObjectRun(config) as run:
+        together, look = threading.Barrier(4, timeout=30), run.store.last_offset
+        looked: list[str] = []
+
+        def looking(key: str, topic: str) -> int | None:
+            together.wait()
+            looked.append(key)
+            return look(key, topic)
+
+        run.store.last_offset = looking  # type: ignore[method-assign]
+        run.put(*(SinkRecord("test", str(number), key=f"k{number}") for number in range(8)))
+        run.await_committed(8)
+    assert sorted(looked) == sorted(run.contents) == [f"test-0-k{number}-{number}" for number in range(8)]
 
 
 @pytest.mark.promise("P1")
