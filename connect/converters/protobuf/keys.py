@@ -59,7 +59,8 @@ class ProtobufOptions(settings.Options):
     struct_for_nulls = settings.Boolean(
         "generate.struct.for.nulls",
         default=False,
-        doc="Whether messages that are not set are structs of defaults; else they are null.",
+        doc="Whether messages that are not set are structs of defaults; else they are null. Decimals and dates, which "
+        "have no default, are null.",
     )
     index_for_unions = settings.Boolean(
         "generate.index.for.unions",

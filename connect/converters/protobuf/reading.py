@@ -147,16 +147,16 @@ def _column(field: FieldDescriptor, schema: Schema, options: ProtobufOptions) ->
     change = _change(field, schema.value_schema if is_repeated(field) and schema.value_schema else schema, options)
     if is_repeated(field):
         return _lists(get, change)
-    if _absent_is_null(field, options):
+    if _absent_is_null(field, schema, options):
         return _present(field.name, get, change)
     if change is None:
         return lambda messages: list(map(get, messages))
     return lambda messages: change(list(map(get, messages)))
 
 
-def _absent_is_null(field: FieldDescriptor, options: ProtobufOptions) -> bool:
-    """Whether a field that is not set is null; else it has its default."""
-    if real_oneof(field) is not None:
+def _absent_is_null(field: FieldDescriptor, schema: Schema, options: ProtobufOptions) -> bool:
+    """Whether a field that is not set is null; else it has its default, which decimals and dates have none of."""
+    if real_oneof(field) is not None or schema.name in (logical.DECIMAL_NAME, logical.DATE_NAME):
         return True
     may_be_absent = (
         field.type == _F.TYPE_MESSAGE

@@ -264,6 +264,25 @@ def test_a_decimal_keeps_all_of_its_digits(registry: MemoryRegistry, digits: int
         assert made.to_connect_data("orders", data).value == {"d": number}
 
 
+def test_a_null_that_has_no_default_stays_null(registry: MemoryRegistry) -> None:
+    """A decimal of no bytes is no number, and a day of the year 0 no date."""
+    inner = Schema.struct({"price": logical.decimal(2, optional=True), "n": schema.OPTIONAL_INT32}, optional=True)
+    of = Schema.struct(
+        {
+            "price": logical.decimal(2, optional=True),
+            "day": logical.DATE.as_optional(),
+            "at": logical.TIMESTAMP.as_optional(),
+            "inner": inner,
+        }
+    )
+    made = converter(registry, generate_struct_for_nulls="true")
+    _, value = made.to_connect_data(
+        "t", made.from_connect_data("t", of, dict.fromkeys(("price", "day", "at", "inner")))
+    )
+    epoch = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+    assert value == {"price": None, "day": None, "at": epoch, "inner": {"price": None, "n": 0}}
+
+
 def test_a_decimal_is_rounded_to_its_precision(registry: MemoryRegistry) -> None:
     text = 'syntax = "proto3"; import "confluent/type/decimal.proto"; message M { confluent.type.Decimal d = 1; }'
     number = registry.register("t-value", text, "PROTOBUF")
