@@ -143,6 +143,8 @@ class Asking:
             return AdminError(NO_ANSWER, said, passes=True)
         if not isinstance(error, errors.BrokerResponseError):
             where = ", ".join(self._settings["bootstrap_servers"])
+            if isinstance(error, errors.NodeNotReadyError):
+                said = "none is connected"  # the client names its number of a broker, or says that it has none
             return AdminError(NO_ANSWER, f"No broker answers at {where} ({said or type(error).__name__})", passes=True)
         code = str(error.message)
         passes = (error.retriable and code not in NO_TOPIC) or _is_broken(error)
