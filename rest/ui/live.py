@@ -1,6 +1,6 @@
 """/ui/live: what changes on a page, as server-sent events, so that the page need not be loaded again.
 
-    GET /ui/live?page=/ui/connectors?sort=lag
+    GET /ui/live?page=/ui/connectors?sort=lag&browser=5e2a
 
     event: parts
     data: {"list": "<table ..."}
@@ -15,6 +15,9 @@ The page is rendered again and again with the rights of its reader, and those of
 sent, by their ids; all of them after `late`: the page could not be shown for a while. `over` is the last event: it
 cannot be shown any more. Each event is an object of JSON.
 
+All windows of a browser share six connections to a host, and would wait for a seventh. So a browser, by the name that
+it has made up for itself, gets four streams; the next request gets 204, and its page is loaded every two seconds.
+
 https://html.spec.whatwg.org/multipage/server-sent-events.html
 """
 
@@ -24,6 +27,7 @@ import asyncio
 import contextlib
 import json
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, Final
 from urllib.parse import unquote
@@ -44,6 +48,8 @@ _EVERY_S: Final = 1.0
 _SHARE: Final = 4.0
 #: Pages that are rendered at a time, for all readers: it is done on the one thread that answers everybody.
 _AT_ONCE: Final = 4
+#: Streams of one browser at a time.
+_OF_A_BROWSER: Final = 4
 #: After so long without a change a comment is sent: proxies close connections on which nothing moves.
 _QUIET_S: Final = 15.0
 #: Around a live part. Nothing that a connector says can look like its end: in templates every value is escaped.
@@ -64,8 +70,23 @@ async def live(request: Request) -> Response:
     plain = unquote(path)  # as the router will see it
     if not plain.startswith("/ui") or plain.startswith(_NOT_PAGES):
         return page("error.html", status=400, title="Not shown", message="There is no such page.")
+    browser, streams = request.query_params.get("browser", ""), _streams_of(request.app)
+    if browser and streams[browser] >= _OF_A_BROWSER:
+        return Response(status_code=204)
     headers = {**HEADERS, "X-Accel-Buffering": "no"}
-    return StreamingResponse(_events(request, path, query), headers=headers, media_type="text/event-stream")
+    events = _counted(_events(request, path, query), streams, browser)
+    return StreamingResponse(events, headers=headers, media_type="text/event-stream")
+
+
+async def _counted(events: AsyncIterator[str], streams: Counter[str], browser: str) -> AsyncIterator[str]:
+    streams[browser] += 1
+    try:
+        async for event in events:
+            yield event
+    finally:
+        streams[browser] -= 1
+        if not streams[browser]:
+            del streams[browser]
 
 
 async def _events(request: Request, path: str, query: str) -> AsyncIterator[str]:
@@ -104,6 +125,14 @@ def _room_of(app: FastAPI) -> asyncio.Semaphore:
         app.state.live_room = asyncio.Semaphore(_AT_ONCE)
     room: asyncio.Semaphore = app.state.live_room
     return room
+
+
+def _streams_of(app: FastAPI) -> Counter[str]:
+    """How many streams each browser has, by its name."""
+    if not hasattr(app.state, "live_streams"):
+        app.state.live_streams = Counter()
+    streams: Counter[str] = app.state.live_streams
+    return streams
 
 
 def live_parts(text: str) -> dict[str, str]:

@@ -95,11 +95,21 @@ async function loadForAWhile() {
   }
 }
 
+// What all windows of this browser say of it, so that the worker leaves connections for loading pages.
+function browser() {
+  try {
+    localStorage.browser ??= Math.random().toString(36).slice(2);
+    return localStorage.browser;
+  } catch {
+    return ""; // its user allows no storage
+  }
+}
+
 // Until there are no more of them. Whether that is because the page cannot be shown any longer.
 function events() {
   return new Promise((done) => {
     const page = encodeURIComponent(location.pathname + location.search);
-    const source = new EventSource(`/ui/live?page=${page}`);
+    const source = new EventSource(`/ui/live?page=${page}&browser=${browser()}`);
     const end = (over) => {
       clearTimeout(late);
       document.removeEventListener("visibilitychange", hide);

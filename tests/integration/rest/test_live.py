@@ -4,7 +4,7 @@ import http.client
 import json
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -45,7 +45,7 @@ class Events:
 def followed(port: int, page: str, **headers: str) -> Iterator[Events]:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
     try:
-        connection.request("GET", f"/ui/live?page={quote(page, safe='')}", headers=headers)
+        connection.request("GET", f"/ui/live?page={quote(page, safe='&=')}", headers=headers)
         answer = connection.getresponse()
         assert answer.status == 200, answer.read()
         assert answer.headers["Content-Type"].startswith("text/event-stream")
@@ -93,6 +93,24 @@ def test_a_worker_ends_although_pages_are_open(worker: Worker) -> None:
         assert worker.stop(PATIENCE_S) == 0
         assert time.monotonic() - began < 30  # the server would wait for a minute for its requests
         assert list(events) == []
+
+
+def test_a_browser_with_many_windows_has_connections_left(worker: Worker) -> None:
+    with ExitStack() as windows:
+        for _ in range(4):
+            next(iter(windows.enter_context(followed(worker.port, "/ui&browser=one"))))
+        assert worker.ask("GET", "/ui/live?page=/ui&browser=one")[0] == 204
+        for another in ("/ui&browser=two", "/ui"):
+            next(iter(windows.enter_context(followed(worker.port, another))))
+
+    def room() -> bool:
+        connection = http.client.HTTPConnection("127.0.0.1", worker.port, timeout=PATIENCE_S)
+        connection.request("GET", "/ui/live?page=/ui&browser=one")
+        status = connection.getresponse().status
+        connection.close()
+        return status == 200
+
+    worker.until(room)
 
 
 def test_what_is_no_page_is_refused(worker: Worker) -> None:

@@ -241,6 +241,17 @@ def test_long_names_and_reasons_fit_a_phone(browser: Browser, worker: Worker, to
     desk.close()
 
 
+def test_more_windows_than_a_browser_has_connections_are_shown_and_live(browser: Browser, worker: Worker) -> None:
+    context = browser.new_context()  # without a screen all its windows count as visible
+    windows = [context.new_page() for _ in range(8)]
+    for window in windows:
+        window.goto(f"http://127.0.0.1:{worker.port}/ui/connectors/orders")
+    assert worker.ask("PUT", "/connectors/orders/pause")[0] == 202
+    for window in windows:
+        expect(window.locator("#state .state")).to_have_text("PAUSED")
+    context.close()
+
+
 def test_the_page_says_when_its_worker_is_gone(page: Page, worker: Worker) -> None:
     page.goto(f"http://127.0.0.1:{worker.port}/ui")
     expect(page.locator("#overview")).to_contain_text("Everything runs.")
