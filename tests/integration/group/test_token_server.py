@@ -99,6 +99,6 @@ def test_a_member_outlives_a_server_of_tokens_that_is_away(
         kafka.ensure_running(data, port=plain, settings=settings)
         worker.wait(lambda worker: issuer.refused >= 5 or worker.errors)
         assert worker.errors == []
-        assert not worker.membership.live()
+        worker.wait(lambda worker: not worker.membership.live())
         issuer.status = 200
         worker.wait(lambda worker: worker.membership.live())
