@@ -23,7 +23,7 @@ from typing import Any, ClassVar, Final, NoReturn, TypeVar
 
 from connect.errors import ConfigError, ConnectError, DataError, RetriableError
 from connect.java import loggers
-from connect.java.plugin_path import discovery, plugin_path
+from connect.java.plugin_path import plugin_path
 from connect.jvm.jars import JarsUnavailable, resolve
 from connect.jvm.java import JavaNotFound, find_java, home_of
 
@@ -339,7 +339,7 @@ class PluginLoaders:
 
     def __init__(self, folders: Iterable[str]) -> None:
         places = [Path(folder).absolute() for folder in dict.fromkeys(folders)]
-        self.properties = {"plugin.path": str(plugin_path(places)), "plugin.discovery": discovery(places)}
+        self.properties = {"plugin.path": str(plugin_path(places)), "plugin.discovery": "service_load"}
         self.plugins = java("org.apache.kafka.connect.runtime.isolation.Plugins")(to_map(self.properties))
 
     def of(self, name: str) -> AbstractContextManager[None]:

@@ -2,14 +2,14 @@
 
 For a plug-in without manifests (KIP-898) Kafka Connect looks into every class of every jar, its own as well: eleven
 seconds of CPU in each JVM. What the plug-in has is known here (`connect.plugins.jars`), so a jar with manifests is laid
-beside its jars.
+beside its jars, and manifests are laid among its classes.
 """
 
 from __future__ import annotations
 
 import zipfile
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -26,30 +26,51 @@ def plugin_path(places: Sequence[Path]) -> Path:
     def link_all(folder: Path) -> None:
         for number, place in enumerate(places):
             link = folder / f"{number}-{place.name}"
-            if _has_manifests(place) or not _has_jars(place):
+            if _has_manifests(place) or not place.exists():
                 link.symlink_to(place)
-            else:
+            elif _has_jars(place):
                 _link_with_manifests(place, link.with_suffix(""))
+            else:
+                _link_classes(place, link)
 
-    content = "\n".join(f"{place} {'' if _has_manifests(place) else stamp_of(place)}" for place in places)
+    content = "\n".join(f"{place} {'' if _has_manifests(place) else _stamp(place)}" for place in places)
     return filled_once("java-plugins", content, link_all)
 
 
-def discovery(places: Sequence[Path]) -> str:
-    """How Kafka Connect is to find the plug-ins: it has to load classes only where they lie about by themselves."""
-    return "service_load" if all(_has_manifests(place) or _has_jars(place) for place in places) else "only_scan"
+def _stamp(place: Path) -> str:
+    """Changes with the plug-in, or with the names in its folder of classes, which are read where they lie."""
+    names = [] if _has_jars(place) else [ref.name for ref in java_plugins(place)]
+    return f"{stamp_of(place)} {names}"
 
 
 def _link_with_manifests(place: Path, folder: Path) -> None:
     folder.mkdir()
     for number, jar in enumerate(jars_of(place)):
         (folder / f"{number}-{jar.name}").symlink_to(jar)
+    with zipfile.ZipFile(folder / _MANIFESTS, "w") as archive:
+        for interface, names in _manifests(place):
+            archive.writestr(SERVICES + interface, names)
+
+
+def _link_classes(place: Path, folder: Path) -> None:
+    written = folder / SERVICES
+    written.mkdir(parents=True)
+    for source, target in ((place, folder), (place / "META-INF", folder / "META-INF"), (place / SERVICES, written)):
+        for each in source.glob("*"):
+            if not (target / each.name).exists():
+                (target / each.name).symlink_to(each)
+    for interface, names in _manifests(place):
+        (written / interface).unlink(missing_ok=True)  # the plug-in's own names none
+        (written / interface).write_text(names, encoding="utf-8")
+
+
+def _manifests(place: Path) -> Iterator[tuple[str, str]]:
+    """The manifest of each interface that a plug-in has classes of."""
     lines: dict[str, list[str]] = defaultdict(list)
     for ref in java_plugins(place):
         lines[interface_of(ref.kind)].append(ref.name)
-    with zipfile.ZipFile(folder / _MANIFESTS, "w") as archive:
-        for interface, names in lines.items():
-            archive.writestr(SERVICES + interface, "\n".join(names) + "\n")
+    for interface, names in lines.items():
+        yield interface, "\n".join(names) + "\n"
 
 
 def _has_jars(place: Path) -> bool:

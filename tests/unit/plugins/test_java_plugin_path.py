@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from connect.java.plugin_path import discovery, plugin_path
+from connect.java.plugin_path import plugin_path
+from connect.plugins import jars
 
 from .test_jars import class_file, jar
 
@@ -34,7 +35,6 @@ def test_a_plug_in_without_manifests_is_given_some(tmp_path: Path) -> None:
     jar(folder / "two.jar", {"acme/Other": class_file("acme/Other", "acme/Base")})
     known = jar(tmp_path / "known.jar", {}, services={_SERVICE: "acme.Mask\n"})
     places = [plain, folder, known]
-    assert discovery(places) == "service_load"
     path = plugin_path(places)
     one, many, other = sorted(path.iterdir())
     assert {each.resolve() for each in one.glob("0-*")} == {plain.resolve()}
@@ -69,9 +69,26 @@ def test_a_plug_in_that_is_renewed_is_looked_at_again(tmp_path: Path) -> None:
     assert _services(one) == {f"META-INF/services/{_SOURCE}": "acme.Words\n"}
 
 
-def test_classes_that_lie_about_are_looked_through(tmp_path: Path) -> None:
-    (tmp_path / "classes" / "acme").mkdir(parents=True)
-    (tmp_path / "classes" / "acme" / "Lines.class").write_bytes(class_file("acme/Lines", _SOURCE.replace(".", "/")))
-    assert discovery([tmp_path / "classes"]) == "only_scan"
-    (link,) = plugin_path([tmp_path / "classes"]).iterdir()
-    assert link.is_symlink()
+def test_classes_that_lie_about_are_given_manifests(tmp_path: Path) -> None:
+    place = tmp_path / "classes"
+    for name in ("acme", "META-INF/services"):
+        (place / name).mkdir(parents=True)
+    services = place / "META-INF" / "services"
+    (services / "java.sql.Driver").write_text("acme.Driver\n")
+    (place / "META-INF" / "notice").write_text("Said.")
+
+    def add(name: str) -> None:
+        (place / "acme" / f"{name}.class").write_bytes(class_file(f"acme/{name}", _SOURCE.replace(".", "/")))
+
+    add("LinesConnector")
+    (one,) = plugin_path([place]).iterdir()
+    assert {each.relative_to(one).as_posix(): each.read_text() for each in one.glob("META-INF/**/*.*")} == {
+        "META-INF/services/java.sql.Driver": "acme.Driver\n",
+        f"META-INF/services/{_SOURCE}": "acme.LinesConnector\n",
+    }
+    assert (one / "META-INF" / "notice").read_text() == "Said."
+    assert (one / "acme").resolve() == place / "acme"
+    add("WordsConnector")
+    jars._found.cache_clear()  # as in a worker that starts
+    (later,) = plugin_path([place]).iterdir()
+    assert (later / "META-INF" / "services" / _SOURCE).read_text() == "acme.LinesConnector\nacme.WordsConnector\n"
