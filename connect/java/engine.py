@@ -86,9 +86,10 @@ class JavaTask(EngineTask):
     def start(self, *, paused: bool) -> None:
         context = self.context
         jvm.start()
-        jvm.attach()
+        named = f"{context.connector}-{self._number()}"
+        jvm.attach(named)
         context.exit_stack.callback(jvm.detach)
-        context.exit_stack.enter_context(jvm.logs_of(f"{context.connector}-{self._number()}"))
+        context.exit_stack.enter_context(jvm.logs_of(named))
         loaders = context.exit_stack.enter_context(jvm.PluginLoaders.shared(self._folders()))
         self._paused = paused
         self._states = jvm.java(RUNTIME + "TargetState")

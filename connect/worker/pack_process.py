@@ -24,7 +24,7 @@ from connect.telemetry.outages import Outages, of_task
 from connect.telemetry.redaction import redactor
 from connect.worker import messages, task_process
 from connect.worker.channel import Channel
-from connect.worker.remote_log import channel_of_task, send_logs
+from connect.worker.remote_log import Nowhere, channel_of_task, send_logs
 from connect.worker.task_threads import TaskThreads, inherit_contexts
 
 log = logging.getLogger("connect.worker")
@@ -71,7 +71,8 @@ def main(spec: bytes, end: socket.socket) -> None:
 
 
 def _load(spare: messages.Spare) -> None:
-    logging.getLogger().addHandler(logging.NullHandler())  # it has no task whose log would be read
+    logging.getLogger().addHandler(logging.NullHandler())
+    channel_of_task.set(Nowhere())  # it is for no task, also when one has come meanwhile
     try:
         load_engine(spare.engine).prepare(spare.worker_config, spare.folder)
     except Exception:

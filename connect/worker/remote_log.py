@@ -23,8 +23,15 @@ _LOGGERS = 10_000
 _STDERR = logging.StreamHandler()
 
 
+class Nowhere:
+    """In place of a control pipe: where nobody reads what is logged."""
+
+    def send(self, message: Log) -> None:
+        """Drop it."""
+
+
 #: The control pipe of the task that a thread works for, where tasks share the process.
-channel_of_task: ContextVar[Channel] = ContextVar("control pipe of a task")
+channel_of_task: ContextVar[Channel | Nowhere] = ContextVar("control pipe of a task")
 
 
 class _LogToWorker(logging.Handler):

@@ -337,6 +337,8 @@ def test_the_next_connector_takes_the_jvm_that_waits(pool: Pool, tmp_path: Path,
     java = {"connector.language": "java", "tasks.max": "1"}
     worker.create("source", {"connector.class": SOURCE, "file": str(there), "topic": topic, **java})
     pool.until(lambda: worker.runs("source", 1), "it runs", within=PATIENCE_S)
+    # It took one that was still loading, of which nobody hears.
+    assert "rehearsal" not in worker.log
     pool.until(lambda: len(jvms(worker)) == 3, "one waits beside its own and the host's", within=PATIENCE_S)
     waiting = jvms(worker)[-1]
     worker.create("sink", {"connector.class": SINK, "file": str(back), "topics": topic, **java})

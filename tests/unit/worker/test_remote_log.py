@@ -1,5 +1,6 @@
 """What a pack logs that belongs to none of its tasks stands among the lines of its worker."""
 
+import contextvars
 import io
 import json
 import logging
@@ -36,3 +37,12 @@ def test_a_line_of_no_task_is_one_of_the_worker_s_log(stderr: io.StringIO, style
     else:
         assert re.match(r"\d{4}-\S+ ERROR x\.Y  no login with \[hidden\]\n  2026-", stderr.getvalue())
     assert "s3cret" not in stderr.getvalue()
+
+
+def test_what_a_process_logs_that_waits_for_a_task_is_not_written(stderr: io.StringIO) -> None:
+    remote_log.send_logs(None, Redactor(), logging.INFO)
+    context = contextvars.copy_context()
+    context.run(remote_log.channel_of_task.set, remote_log.Nowhere())
+    context.run(logging.getLogger("x.Y").error, "it is loading")
+    logging.getLogger("x.Y").error("of no task")
+    assert re.fullmatch(r"\S+ ERROR x\.Y  of no task\n", stderr.getvalue())
