@@ -68,7 +68,7 @@ def _list(args: argparse.Namespace) -> int:
             return INVALID
     plugins = Plugins.discover(folders)
     installed = plugins.all()
-    for text in plugins.unreadable:
+    for text in (*plugins.unreadable, *plugins.damaged):
         print(f"warning: could not read {text}", file=sys.stderr)
     print(_json(installed) if args.json else _by_kind(installed))
     return OK

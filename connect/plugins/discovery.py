@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 from connect.errors import PluginNotFoundError
 from connect.plugins.builtin import BUILT_IN
-from connect.plugins.jars import java_folders, java_plugins
+from connect.plugins.jars import damaged_jars, java_folders, java_plugins
 from connect.plugins.ref import PluginKind, PluginRef, aliases
 from connect.plugins.source import Source
 from connect.plugins.versions import VersionRange, order
@@ -76,9 +76,13 @@ class Plugins:
 
     @property
     def damaged(self) -> list[str]:
-        """Of each package whose metadata cannot be read: the file, and what is wrong. Its plug-ins are not found."""
+        """Of each package whose metadata cannot be read, and each jar: the file, and what is wrong.
+
+        Their plug-ins are not found.
+        """
         self._found  # noqa: B018 - reads them
-        return list(self._damaged)
+        folders = (folder for path in self._plugin_path for folder in java_folders(path))
+        return [*self._damaged, *(text for folder in folders for text in damaged_jars(folder))]
 
     def find(
         self,
@@ -113,7 +117,7 @@ class Plugins:
                 return _latest(name, found)
             refused += named
         if refused:
-            there = ", ".join(str(ref.version or "one that says no version") for ref in refused)
+            there = ", ".join(dict.fromkeys(ref.version or _untold(ref) for ref in refused))
             raise PluginNotFoundError(f'"{name}" is here in version {there}, not in {version_range}.')
         raise PluginNotFoundError(self._not_found(wanted, name))
 
@@ -177,7 +181,9 @@ class Plugins:
             return f'"{name}" is a {meant[0].kind.value.replace("_", " ")}, not a {what}.'
         known = {text for ref in self.all() if ref.kind in wanted for text in (ref.name, *ref.aliases)}
         near = difflib.get_close_matches(name, sorted(known), n=3, cutoff=0.75)
-        folders = [str(folder) for folder in self._sources] or ["no folder: plugin.path names none that holds Python"]
+        of_java = [path for path in self._plugin_path if java_folders(path)]
+        folders = list(map(str, dict.fromkeys([*self._sources, *of_java])))
+        folders = folders or ["no folder: plugin.path names none that holds plug-ins"]
         parts = [
             f'There is no {what} "{name}".',
             *([f"Did you mean {' or '.join(near)}?"] if near else []),
@@ -205,6 +211,11 @@ def _latest(name: str, found: Sequence[PluginRef]) -> PluginRef:
         places = " and ".join(f"{ref.language} in {ref.folder or 'an installed package'}" for ref in found)
         raise PluginNotFoundError(f'"{name}" is there twice: {places}. Set connector.language, or remove one.')
     return max(found, key=lambda ref: order(ref.version))  # the first of equals: in the order of plugin.path
+
+
+def _untold(ref: PluginRef) -> str:
+    where = " (a jar says it in its manifest: Implementation-Version)" if ref.language == "java" else ""
+    return f"one that says no version{where}"
 
 
 def _in_this_folder(name: str) -> str | None:

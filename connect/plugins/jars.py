@@ -64,6 +64,15 @@ def jars_of(folder: Path) -> list[Path]:
     return found or [folder]
 
 
+def damaged_jars(folder: Path) -> Iterator[str]:
+    """Of each jar of a plug-in that cannot be read: its path, and what is wrong."""
+    for jar in filter(Path.is_file, jars_of(folder)):
+        try:
+            zipfile.ZipFile(jar).close()
+        except _UNREADABLE as error:
+            yield f"{jar}: {type(error).__name__}: {error}"
+
+
 def interface_of(kind: PluginKind) -> str:
     """What the plug-ins of a kind extend or implement, by its full name."""
     return next(name for name, each in _BASES.items() if each is kind)

@@ -15,6 +15,7 @@ from connect.cli._table import counted
 from connect.herder.plugin_settings import LISTED, described
 from connect.plugins import PluginRef, Plugins
 from connect.plugins.discovery import plugin_folders
+from connect.plugins.jars import java_folders
 from connect.worker.hosts import ConnectorCallError, ConnectorHosts
 from connect.worker.processes import start_server
 
@@ -45,11 +46,11 @@ def _folder(subject: Subject, folder: Path, plugins: Plugins) -> Iterator[Findin
     what = f"{subject.where('plugin.path')}: {folder}"
     if not folder.is_dir():
         return  # which is said of the file
-    held = [str(each) for each in plugin_folders(folder)]
+    held = list(map(str, dict.fromkeys([*plugin_folders(folder), *java_folders(folder)])))
     count = sum(ref.folder in held for ref in plugins.others())
     if not held:
         advice = "Name the folder whose folders hold plug-ins: pip install --target=FOLDER/orders orders-plugin"
-        yield warning(what, "it holds no Python code.", advice)
+        yield warning(what, "it holds no Python code and no jars.", advice)
     elif not count:
         advice = "A plug-in is a class that extends one of connect's, or an entry point of a package."
         yield warning(what, f"no plug-in is found in it ({counted(len(held), 'folder')} with code).", advice)
@@ -63,8 +64,9 @@ def _twice(refs: Sequence[PluginRef]) -> Iterator[Finding]:
         by_name[ref.kind, ref.name, ref.version].append(ref)
     for (kind, name, version), same in by_name.items():
         if len(same) > 1:
+            in_version = f"in version {version}" if version else "without a version"
             places = ", ".join(ref.folder or "installed packages" for ref in same)
-            said = f"this {kind.value.replace('_', ' ')} is there {len(same)} times in version {version}: {places}."
+            said = f"this {kind.value.replace('_', ' ')} is there {len(same)} times {in_version}: {places}."
             yield warning(name, said, "The first one is used. Remove the others.")
 
 

@@ -32,6 +32,7 @@ from connect.cli._doctor.shown import shown, summary
 from connect.cli._doctor.subject import read_subject
 from connect.cli._doctor.targets import parsed
 from connect.kafka.admin.inspection import Group, Member, Replicas
+from tests.unit.plugins.test_jars import class_file, jar
 
 SECRET = "s3cr3t-of-alice"
 NOW = dt.datetime.now(dt.UTC)
@@ -298,6 +299,11 @@ def plugin_that_is_there_twice(ward: Ward) -> None:
     ward.set(plugin_path=str(ward.folder / "plugins"))
 
 
+def jar_that_is_damaged(ward: Ward) -> None:
+    ward.file("plugins/one/half.jar", "no jar")
+    ward.set(plugin_path=str(ward.folder / "plugins"))
+
+
 def plugin_without_its_library(ward: Ward) -> None:
     ward.file("plugins/one/own.py", f"import a_library_that_is_not_there\n{PLUGIN}")
     ward.set(plugin_path=str(ward.folder / "plugins"))
@@ -358,6 +364,7 @@ FAULTS = [
     (no_folder_of_plugins, "plug-ins", "warning", "it holds no Python code"),
     (plugin_that_is_no_python, "plug-ins", "error", "its text is not Python"),
     (plugin_that_is_there_twice, "plug-ins", "warning", "is there 2 times in version 1.0"),
+    (jar_that_is_damaged, "plug-ins", "warning", "it is damaged: BadZipFile"),
     (plugin_without_its_library, "plug-ins", "error", "No module named 'a_library_that_is_not_there'"),
     (no_folder_for_offsets, "disks", "error", "there is no such folder. -> Create it: mkdir -p"),
     (a_file_for_a_folder, "disks", "error", "this is not a folder"),
@@ -385,6 +392,14 @@ def test_what_is_well_is_told_as_well(ward: Ward) -> None:
         found = ward.findings(area)
         assert found, area
         assert max(each.level for each in found) <= Level.NOTE, found
+
+
+def test_a_folder_of_jars_is_well(ward: Ward) -> None:
+    provider = "org.apache.kafka.common.config.provider.ConfigProvider"
+    jar(ward.folder / "plugins" / "one" / "a.jar", {"x.Vault": class_file("x.Vault", "java.lang.Object", provider)})
+    ward.set(plugin_path=str(ward.folder / "plugins"))
+    (found,) = ward.findings("plug-ins")
+    assert (found.level, found.found) == (Level.OK, "1 plug-in in 1 folder.")
 
 
 def test_a_broker_that_answers_its_versions_is_well_up_to_there(ward: Ward) -> None:

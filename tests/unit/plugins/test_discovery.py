@@ -10,6 +10,8 @@ from connect.errors import PluginNotFoundError
 from connect.plugins import PluginKind, PluginRef, Plugins
 from connect.plugins.builtin import BUILT_IN
 
+from .test_jars import SOURCE, class_file, jar
+
 CONNECTORS = (PluginKind.SOURCE, PluginKind.SINK)
 BOOM = "raise SystemExit('finding a plug-in must not import it')\n"
 ORDERS = (
@@ -197,6 +199,25 @@ def test_what_is_not_found_is_answered_with_near_names_and_the_places_looked_at(
     assert 'There is no sink or source "FileStreamSorce". Did you mean FileStreamSource' in message
     assert str(tmp_path) in message
     assert "broken.py:2" in message
+
+
+def test_jars_are_among_the_places_looked_at_and_damaged_ones_are_named(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "half.jar").write_bytes(b"PK\x03\x04 and no more")
+    with pytest.raises(PluginNotFoundError) as caught:
+        Plugins.discover([tmp_path]).find(CONNECTORS, "com.acme.OrdersSink")
+    message = str(caught.value)
+    assert f"in installed packages and in {tmp_path}. " in message
+    assert f"Could not read {tmp_path}/mine/half.jar: BadZipFile" in message
+
+
+def test_jars_without_a_version_say_where_it_is_looked_for(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        jar(tmp_path / name / "a.jar", {"x.LinesConnector": class_file("x.LinesConnector", SOURCE)})
+    with pytest.raises(PluginNotFoundError) as caught:
+        Plugins.discover([tmp_path]).find(CONNECTORS, "x.LinesConnector", "2.0")
+    told = "one that says no version (a jar says it in its manifest: Implementation-Version)"
+    assert str(caught.value) == f'"x.LinesConnector" is here in version {told}, not in 2.0.'
 
 
 @pytest.mark.parametrize(
