@@ -45,7 +45,11 @@ _NUMBERS: Final = {
     "timestamp": pa.timestamp("us", "UTC"),
     "datetime": pa.timestamp("us"),
 }
+#: Elements of an array that are written in the way of its column.
+_DECODED: Final = ("timestamp", "date", "bits")
 _DAY_US: Final = 86_400_000_000
+_YEAR_1_S: Final = -62_135_596_800
+_A_SECOND: Final = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 #: What Debezium writes for infinity and minus infinity of PostgreSQL, by kind and unit.
 _INFINITY: Final = {
     ("date", "d"): (2**31 - 1, -(2**31)),
@@ -71,6 +75,8 @@ def cells(
     """
     try:
         array = zones.adapted(meaning, _plain(meaning, column, takes, zones), takes)
+        if zones.postgresql and _is_before_christ(array):
+            array = _texts(array)
         default = column.schema.default
         if filled and default is not None and array.null_count:
             one = cells(meaning, FieldColumn(column.schema, [default]), takes, zones, filled=False)
@@ -89,12 +95,12 @@ class Zones:
         database: of columns without a zone, `db.timezone`.
         dates: whether a Date is an instant, too, that is read in that zone (`date.timezone=DB_TIMEZONE`, what Java
             does).
-        infinity: whether the database has infinite dates and times, as PostgreSQL has.
+        postgresql: whether the database is one, which has infinite dates and times, and arrays.
     """
 
-    def __init__(self, database: ZoneInfo, *, dates: bool, infinity: bool = False) -> None:
+    def __init__(self, database: ZoneInfo, *, dates: bool, postgresql: bool = False) -> None:
         self.database = database
-        self.infinity = infinity
+        self.postgresql = postgresql
         self._name = None if str(database) in ("UTC", "Etc/UTC", "Z", "GMT") else str(database)
         self._dates = dates
 
@@ -138,8 +144,10 @@ def _plain(meaning: Meaning, column: FieldColumn, takes: sqlalchemy.types.TypeEn
         of: sqlalchemy.types.TypeEngine[Any] = sqlalchemy.types.NULLTYPE
         if isinstance(takes, sqlalchemy.ARRAY):
             write, of = _array_text, takes.item_type
-        # In JSON, instants keep their zone.
-        decoded = meaning.element.unit or (write is _array_text and meaning.element.kind in ("timestamp", "date"))
+        elif zones.postgresql and isinstance(takes, sqlalchemy.types.NullType):
+            write = _array_text  # of a type that SQLAlchemy does not know, such as XML; it knows JSON
+        # In JSON, instants keep their zone, and bits their bytes.
+        decoded = meaning.element.unit or (write is _array_text and meaning.element.kind in _DECODED)
         items = _elements(meaning.element, column, of, zones) if decoded else column.items
         return pa.array([None if item is None else write(item) for item in items], pa.string())
     if kind == "zoned":
@@ -156,7 +164,7 @@ def _plain(meaning: Meaning, column: FieldColumn, takes: sqlalchemy.types.TypeEn
         counted = _counted(meaning, column, takes)
         if meaning.kind == "datetime" and isinstance(takes, sqlalchemy.DateTime) and takes.timezone:
             counted = zones.instants(counted)
-        return _infinite(meaning, column.array, counted) if zones.infinity else counted
+        return _infinite(meaning, column.array, counted) if zones.postgresql else counted
     if column.is_arrow or kind not in ("timestamp", "time"):
         try:
             return column.array
@@ -213,7 +221,7 @@ def _infinite(meaning: Meaning, counts: pa.Array, counted: pa.Array) -> pa.Array
     kinds = [pc.equal(counts, end) for end in ends]
     if not any(pc.any(kind).as_py() for kind in kinds):
         return counted
-    texts = pc.if_else(pc.or_(*kinds), None, counted).cast(pa.string())
+    texts = _texts(pc.if_else(pc.or_(*kinds), None, counted))
     for kind, text in zip(kinds, ("infinity", "-infinity"), strict=True):
         texts = pc.if_else(kind, text, texts)
     return texts
@@ -243,10 +251,26 @@ def _zoned(column: FieldColumn, takes: sqlalchemy.types.TypeEngine[Any]) -> pa.A
     return pa.array(read, pa.timestamp("us", "UTC"))
 
 
+def _is_before_christ(array: pa.Array) -> bool:
+    """Whether some of these are dates, or moments, before the year 1."""
+    if pa.types.is_date32(array.type):
+        array = array.cast(pa.timestamp("s"))
+    if not pa.types.is_timestamp(array.type):
+        return False
+    lowest = pc.min(array.view(pa.int64())).as_py()
+    return lowest is not None and lowest < _YEAR_1_S * _A_SECOND[array.type.unit]
+
+
+def _texts(moments: pa.Array) -> pa.Array:
+    """Dates, or moments, as PostgreSQL reads them."""
+    written = moments.cast(pa.string()).to_pylist()
+    return pa.array([None if item is None else _in_postgresql(item) for item in written], pa.string())
+
+
 def _in_postgresql(written: str) -> str:
-    """An instant in ISO 8601 as PostgreSQL reads it: years before 1 are those before Christ."""
-    year, dash, rest = written[1:].partition("-")
-    if written.startswith("-") and year.isdigit():
+    """A date or an instant in ISO 8601 as PostgreSQL reads it: years before 1 are those before Christ."""
+    year, dash, rest = written.lstrip("-").partition("-")
+    if year.isdigit() and (written.startswith("-") or not int(year)):
         return f"{int(year) + 1:04d}{dash}{rest} BC"
     return written.removeprefix("+")
 

@@ -84,8 +84,8 @@ class Writer:
         self._database = database
         self._ledger = ledger
         self._routing = Routing(options)
-        infinity = database.kind == "postgresql"
-        self._zones = Zones(options.zone, dates=options.dates_in_zone, infinity=infinity)
+        postgresql = database.kind == "postgresql"
+        self._zones = Zones(options.zone, dates=options.dates_in_zone, postgresql=postgresql)
         self._targets: dict[TableName, Target] = {}
         self._readers: dict[TableName, Reader] = {}
         self._statements: Statements = _statements(database.kind, options)

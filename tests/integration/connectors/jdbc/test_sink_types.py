@@ -421,6 +421,47 @@ def test_a_date_beyond_9999_that_a_database_does_not_take_costs_no_other_row(
 
 
 @pytest.mark.parametrize(
+    ("written", "schema", "value"),
+    [
+        (
+            "date",
+            Schema(Type.INT32, name="io.debezium.time.Date"),
+            {"0044-03-15 BC": -735160, "0001-12-31 BC": -719163},
+        ),
+        (
+            "timestamp",
+            Schema(Type.INT64, name="io.debezium.time.MicroTimestamp"),
+            {
+                "0044-03-15 01:02:03.000004 BC": -735160 * 86_400_000_000 + 3_723_000_004,
+                "infinity": 9223372036825200000,
+            },
+        ),
+        (
+            "bit(11)",
+            Schema(Type.BYTES, name="io.debezium.data.Bits", parameters={"length": "11"}),
+            {"10000000101": b"\5\4"},
+        ),
+        ("xml", Schema(Type.STRING, name="io.debezium.data.Xml"), {'<a b="c">d, e</a>': '<a b="c">d, e</a>'}),
+    ],
+    ids=["date", "timestamp", "bit", "xml"],
+)
+def test_what_postgresql_captured_comes_into_columns_alike_alone_and_in_arrays(
+    postgres_database: PostgresDatabase, written: str, schema: Schema, value: dict[str, Any]
+) -> None:
+    target = Postgres(postgres_database)
+    row = Schema.struct({"one": schema, "many": Schema.array(schema.as_optional())})
+    with run(target, debezium_records="true") as sink:
+        for each in value.values():
+            sink.put({"one": each, "many": [each, None]}, schema=row, topic="types")
+        sink.commit()
+        sink.put(*({"one": each, "many": [each]} for each in value.values()), schema=row, topic="types")
+    kind = target.execute("SELECT format_type(atttypid, atttypmod) FROM pg_attribute WHERE attname = 'one'")
+    assert kind[0][0].startswith(written)
+    found = target.execute("SELECT one::text, many[1]::text, many[2]::text FROM types")
+    assert sorted(found) == sorted([(text, text, None) for text in value] * 2)
+
+
+@pytest.mark.parametrize(
     ("kind", "of", "ends"),
     [
         ("Date", Type.INT32, (2**31 - 1, -(2**31))),
