@@ -193,6 +193,9 @@ def event(run: _Run, kind: str, error: str | None) -> RunEvent:
 def _client(file: str) -> OpenLineageClient:
     from openlineage.client import OpenLineageClient
 
+    # They would log each of the client's tries; what comes of all of them is told once.
+    for name in ("openlineage", "urllib3.connectionpool"):
+        logging.getLogger(name).setLevel(logging.ERROR)
     if not file:
         return OpenLineageClient()
     import yaml

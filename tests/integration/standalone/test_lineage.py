@@ -93,10 +93,13 @@ def test_a_failure_is_told_and_a_new_start_is_another_run(
 
 def test_a_receiver_that_is_away_costs_nothing_but_events(standalone: Standalone, topic: str) -> None:
     file = standalone.folder / "nowhere.yml"
-    file.write_text("transport:\n  type: http\n  url: http://127.0.0.1:1\n  retry: {total: 0}\n")
+    retry = "{total: 2, backoff_factor: 0}"
+    file.write_text(f"transport:\n  type: http\n  url: http://127.0.0.1:1\n  retry: {retry}\n")
     standalone.worker({f"{KEYS}enabled": "true", f"{KEYS}config.file.path": str(file)})
     running = start(standalone, topic)
     out = standalone.folder / "out.txt"
     running.until(lambda: out.exists() and out.read_text() == "one\ntwo\n")
     running.until_logged("An event could not be sent to OpenLineage")
     assert running.stop(30) == 0
+    warnings = [line for line in running.log.splitlines() if " WARN " in line and "127.0.0.1" in line]
+    assert len(warnings) == 1, "the client's own tries are not logged, and what comes of them is logged once"
