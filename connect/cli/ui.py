@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import socket
+import sys
 from importlib.util import find_spec
 
+from connect.cli._connectors import print_json
 from connect.cli._rest_client import add_options, client_of
 from connect.errors import ConfigError, ConnectError
 
@@ -38,7 +40,12 @@ def run(args: argparse.Namespace) -> int:
     client.get()  # a wrong address or login is said now, not on the page
     client.is_of_java()
     listening = _listen(args.port)
-    print(f"http://localhost:{listening.getsockname()[1]}/ui shows {client.address}. Ctrl-C ends it.", flush=True)
+    page = f"http://localhost:{listening.getsockname()[1]}/ui"
+    if args.json:
+        print_json({"page": page, "cluster": client.address})
+    else:
+        print(f"{page} shows {client.address}. Ctrl-C ends it.")
+    sys.stdout.flush()
     from connect.cli._ui_server import serve
 
     return serve(client, listening)

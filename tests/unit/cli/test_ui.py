@@ -1,12 +1,14 @@
 """`connect ui`: what it makes of answers that are none of Kafka Connect's."""
 
 import asyncio
+import json
 import socket
 from typing import Any
 
 import httpx2 as httpx
 import pytest
 
+from connect.cli import main
 from connect.cli._rest_client import AnswerError, RestClient
 from connect.cli._statuses import measured_of
 from connect.cli._ui_server import _app
@@ -34,6 +36,22 @@ def test_the_page_of_a_login_is_a_refusal_in_words(monkeypatch: pytest.MonkeyPat
             answer = asyncio.run(ask(app, path))
             assert answer.status_code == 502
             assert said in answer.text
+
+
+def test_a_program_is_told_the_page_in_json(
+    server: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.answers["GET /"] = (200, {"version": "4.3.1", "commit": "connect-runtime-0.3.0", "kafka_cluster_id": "x"})
+    ports: list[int] = []
+
+    def serve(_: RestClient, listening: socket.socket) -> int:
+        ports.append(listening.getsockname()[1])
+        listening.close()
+        return 0
+
+    monkeypatch.setattr("connect.cli._ui_server.serve", serve)
+    assert main(["ui", "--json", "--port", "0", "--url", server.url]) == 0
+    assert json.loads(capsys.readouterr().out) == {"page": f"http://localhost:{ports[0]}/ui", "cluster": server.url}
 
 
 @pytest.mark.parametrize(("commit", "asked"), [("7c2a3b1", 0), ("connect-runtime-0.3.0", 3)])
