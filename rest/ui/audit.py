@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request, Response
 from rest.ui.rendering import page
 from rest.ui.requests import cluster_of, why_missing
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter(prefix="/ui", include_in_schema=False)
 
 _LINES: Final = 200
 

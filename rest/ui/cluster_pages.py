@@ -19,7 +19,7 @@ from rest.ui.requests import cluster_of, done, form_of, refused, to, why_missing
 from rest.ui.timeline import timeline
 from rest.ui.views import STATES, Part, Row, rows
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter(prefix="/ui", include_in_schema=False)
 
 #: The most connectors of a drawing: more is a tangle, and the topics of each are asked for.
 _DRAWN: Final = 100

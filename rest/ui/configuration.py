@@ -11,7 +11,7 @@ from rest.ui.editor import MEANWHILE, Editor, digest
 from rest.ui.notations import FORM, NOTATION, Written, written
 from rest.ui.requests import cluster_of, lines_of, path_of, plain, refused, to
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter(prefix="/ui", include_in_schema=False)
 
 
 @router.get("/connectors/{name}/edit")

@@ -20,7 +20,7 @@ from rest.ui.requests import cluster_of, done, fields_of, form_of, path_of, plai
 from rest.ui.sparklines import sparklines
 from rest.ui.views import STATES, Row, row, rows
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter(prefix="/ui", include_in_schema=False)
 
 #: Stands in the path of an action for the number of a task.
 _TASK: Final = "{task}"

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Request, Response
 from rest.ui.rendering import page
 from rest.ui.requests import cluster_of, path_of, plain, refused, to
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter(prefix="/ui", include_in_schema=False)
 
 
 @router.get("/connectors/{name}/history")

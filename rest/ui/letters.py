@@ -13,7 +13,7 @@ from rest.numbers import whole
 from rest.ui.rendering import page
 from rest.ui.requests import cluster_of, done, form_of, path_of, plain, refused, to
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter(prefix="/ui", include_in_schema=False)
 
 _SHOWN: Final = "50"
 

@@ -39,7 +39,7 @@ from starlette.types import Message, Scope
 from rest.rules import SLASH
 from rest.ui.rendering import HEADERS, page
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter(prefix="/ui", include_in_schema=False)
 
 #: The name under which the server puts an `asyncio.Event` into the state of a request: it is set when the server ends.
 ENDING: Final = "ending"

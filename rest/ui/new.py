@@ -10,7 +10,7 @@ from rest.ui.notations import FORM, NOTATION, Written, written
 from rest.ui.rendering import HEADERS, page
 from rest.ui.requests import cluster_of, lines_of, path_of, refused, to
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter(prefix="/ui", include_in_schema=False)
 
 
 @router.get("/new")

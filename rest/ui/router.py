@@ -12,12 +12,13 @@ from rest.ui.rendering import HEADERS, page
 from rest.ui.requests import cluster_of, refused
 from rest.ui.views import STATES, overview, rows
 
-router = APIRouter(prefix="/ui", include_in_schema=False)
+#: All of them. Each path has the prefix where it is declared: metrics and traces name a route by its own router's path.
+router = APIRouter(include_in_schema=False)
 
 _STATIC: Final = {"page.css": "text/css", "page.js": "text/javascript", "check.js": "text/javascript"}
 
 
-@router.get("/static/{name}")
+@router.get("/ui/static/{name}")
 async def static(name: str) -> Response:
     """Style and script."""
     kind = _STATIC.get(name)
@@ -27,8 +28,8 @@ async def static(name: str) -> Response:
     return Response(text, headers={**HEADERS, "Cache-Control": "no-cache"}, media_type=kind)
 
 
-@router.get("")
-@router.get("/")
+@router.get("/ui")
+@router.get("/ui/")
 async def overview_page(request: Request) -> Response:
     """What runs, and what needs attention."""
     cluster = cluster_of(request)
@@ -39,7 +40,7 @@ async def overview_page(request: Request) -> Response:
     return page("overview.html", overview=overview(rows(answer.body)), states=STATES, rights=rights)
 
 
-@router.get("/plugins")
+@router.get("/ui/plugins")
 async def plugins_page(request: Request) -> Response:
     """What can run here."""
     answer = await cluster_of(request).ask("GET", "connector-plugins", connectorsOnly="false")

@@ -15,7 +15,7 @@ from rest.ui.notations import Written, written
 from rest.ui.rendering import page
 from rest.ui.requests import cluster_of, lines_of
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter(prefix="/ui", include_in_schema=False)
 
 #: How the fields of this page begin. All others are those of the form, and go back to it.
 _OWN: Final = "try:"

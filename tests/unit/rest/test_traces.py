@@ -62,6 +62,12 @@ def test_errors_of_the_worker_are_errors_of_the_span_and_those_of_callers_are_no
     ]
 
 
+@pytest.mark.parametrize("path", ["/ui", "/ui/plugins", "/ui/connectors", "/ui/connectors/{name}", "/ui/new"])
+def test_a_page_is_not_taken_for_what_the_interface_has_under_a_like_path(client, ended, path) -> None:
+    client.get(path.replace("{name}", "orders"))
+    assert [span.name for span in ended] == [f"GET {path}"]
+
+
 def test_a_path_that_no_route_has_is_no_name(client, ended) -> None:
     client.get("/nothing/here")
     assert [span.name for span in ended] == ["GET"]
