@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -124,40 +124,77 @@ def growing(numbers: Numbers, come: Callable[[], float]) -> Iterator[None]:
         thread.join()
 
 
-@pytest.mark.parametrize("boundary", ["poll", "interval", "connector"])
+class Flow:
+    """A source whose transactions end at one kind of boundary, and what comes of it.
+
+    Args:
+        pool: runs.
+        boundary: of its transactions.
+        folder: for its numbers.
+    """
+
+    def __init__(self, pool: Pool, cluster: Brokers, boundary: str, folder: Path) -> None:
+        folder.mkdir()
+        self.boundary = boundary
+        self.name = f"count-{boundary}"
+        topic = f"{pool.name}-{boundary}"
+        self.leaders = Leaders(cluster, topic, f"{pool.name}-{self.name}-0")
+        self.numbers = Numbers(folder)
+        self.seen = Committed(cluster.bootstrap, topic)
+        self._drops = boundary == "connector"
+        more = {"transaction_boundary": boundary, "transaction_boundary_interval_ms": "300", "topic": topic}
+        pool.up[0].create(self.name, source(pool, folder, **more))
+
+    def read(self) -> float:
+        """How many numbers the source has read, by those that came."""
+        return len(self.seen.values) / (2 / 3 if self._drops else 1)
+
+    def wanted(self) -> list[str]:
+        """The numbers that have to come; those of the last transaction need not."""
+        kept = [text for text in self.numbers.all() if not (self._drops and dropped(int(text)))]
+        return kept[: len(kept) - 7] if self._drops else kept
+
+
 def test_brokers_that_restart_in_turn_and_take_leadership_back_lose_and_repeat_nothing(
-    cluster: Brokers, pool_at: Callable[[str], Pool], tmp_path: Path, boundary: str
+    cluster: Brokers, pool_at: Callable[[str], Pool], tmp_path: Path
 ) -> None:
+    """Of sources with every kind of boundary, side by side: each start of a broker costs seconds."""
     pool = pool_at(cluster.bootstrap)
     pool.settings |= {key: "3" for key in pool.settings if key.endswith("replication.factor")}
-    numbers, topic = Numbers(tmp_path), f"{pool.name}-numbers"
-    leaders = Leaders(cluster, topic, f"{pool.name}-count-0")
     # A failure that another start would hide is one.
     (worker,) = pool.start(1, exactly_once_source_support="enabled")
-    more = {"transaction_boundary": boundary, "transaction_boundary_interval_ms": "300"}
-    worker.create("count", source(pool, numbers.folder, **more))
-    with closing(Committed(cluster.bootstrap, topic)) as seen:
+    with ExitStack() as stack:
+        flows = [Flow(pool, cluster, boundary, tmp_path / boundary) for boundary in ("poll", "interval", "connector")]
+        for flow in flows:
+            stack.enter_context(closing(flow.seen))
 
         def goes_on(node: Node, when: str) -> None:
-            goal = len(seen.values) + 100
-            pool.until(lambda: len(seen.values) >= goal, f"numbers come through {when} {node} is down", within=90)
-            leaders.look()
+            goals = [len(flow.seen.values) + 100 for flow in flows]
 
-        kept = 2 / 3 if boundary == "connector" else 1
-        with growing(numbers, lambda: len(seen.values) / kept):
+            def is_through() -> bool:
+                return all(len(flow.seen.values) >= goal for flow, goal in zip(flows, goals, strict=True))
+
+            pool.until(is_through, f"numbers come through {when} {node} is down", within=90)
+            for flow in flows:
+                flow.leaders.look()
+
+        with ExitStack() as growth:
+            for flow in flows:
+                growth.enter_context(growing(flow.numbers, flow.read))
             for node in cluster.nodes:
                 goes_on(node, "before")
                 node.stop()
                 goes_on(node, "while")
                 node.start()
                 goes_on(node, "after")
-                leaders.prefer()
+                flows[0].leaders.prefer()
                 goes_on(node, "long after")
-        wanted = [text for text in numbers.all() if boundary != "connector" or not dropped(int(text))]
-        last = len(wanted) - (7 if boundary == "connector" else 0)  # the last transaction may be half
-        pool.until(lambda: len(seen.values) >= last, "all come through", within=90)
-        assert seen.values[:last] == wanted[:last]
-        assert len(seen.values) == len(set(seen.values))
-    assert min(leaders.moves.values()) >= 2, leaders.moves
-    assert worker.states("count")["0"] == ("RUNNING", worker.id)
-    assert worker.get("/connectors/count/status")["tasks"][0].get("trace") is None
+        for flow in flows:
+            wanted, seen = flow.wanted(), flow.seen.values
+            pool.until(lambda: len(seen) >= len(wanted), f"all come through, {flow.boundary}", within=90)  # noqa: B023
+            assert seen[: len(wanted)] == wanted, flow.boundary
+            assert len(seen) == len(set(seen)), flow.boundary
+    for flow in flows:
+        assert min(flow.leaders.moves.values()) >= 2, (flow.boundary, flow.leaders.moves)
+        assert worker.states(flow.name)["0"] == ("RUNNING", worker.id)
+        assert worker.get(f"/connectors/{flow.name}/status")["tasks"][0].get("trace") is None
