@@ -9,6 +9,11 @@ from typing import Any
 #: Seconds. Generous: it ends a run that hangs, and measures nothing.
 PATIENCE_S = 60.0
 
+# To ask costs CPU, here and in who is asked. So what is slow to answer is asked less often the longer it is waited for:
+# a twentieth of the time goes into questions, and a wait becomes longer by a twentieth, or by a quarter of a second.
+_SHARE = 20
+_LONGEST_PAUSE_S = 0.25
+
 
 def until(
     holds: Callable[[], Any],
@@ -24,17 +29,21 @@ def until(
         holds: asked again and again.
         within: seconds.
         what: for the error: what was waited for, or a function that tells how things stand.
-        every: seconds between two questions.
+        every: seconds between two questions; more, where an answer takes long.
         progress: how far it has come, for what takes long on a busy machine: the time starts over when that changes.
 
     Raises:
         AssertionError: it did not come to hold in time.
     """
-    deadline, seen = time.monotonic() + within, progress()
+    began = time.monotonic()
+    deadline, seen, asked = began + within, progress(), began
     while not (found := holds()):
         if (now := progress()) != seen:
             deadline, seen = time.monotonic() + within, now
-        if time.monotonic() > deadline:
+        answered = time.monotonic()
+        if answered > deadline:
             raise AssertionError(f"not within {within:g} s: {what() if callable(what) else what}")
-        time.sleep(every)
+        pause = min(_SHARE * (answered - asked), (answered - began) / _SHARE, _LONGEST_PAUSE_S)
+        time.sleep(max(every, pause))
+        asked = time.monotonic()
     return found

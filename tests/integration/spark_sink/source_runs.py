@@ -15,6 +15,7 @@ from connect.storage.offsets import identity
 from connect.telemetry.metrics import Registry
 from spark_sink.query import supervised
 from spark_sink.session import Session
+from tests.support.waiting import until
 
 JSON = "org.apache.kafka.connect.json.JsonConverter"
 
@@ -90,10 +91,14 @@ class Running:
 
     def until(self, condition: Callable[[], bool], seconds: float = 90) -> None:
         """Watch the task until something is so."""
-        deadline = time.monotonic() + seconds
-        while not condition():
-            assert time.monotonic() < deadline, f"not within {seconds} s: {self.task.watch(0)}"
+
+        def holds() -> bool:
+            if condition():
+                return True
             self.progress = self.task.watch(0.05)
+            return False
+
+        until(holds, seconds, lambda: str(self.task.watch(0)), every=0)
 
     def until_written(self, count: int) -> None:
         """Watch the task until it has written so many records."""
