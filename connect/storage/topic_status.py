@@ -63,6 +63,9 @@ class TopicStatusStore(MemoryStatusStore):
         super().__init__()
         self._writes: dict[bytes, _Writes] = {}
         self._writes_lock = threading.Lock()
+        # A record that is read may not come between a state's being put and its being known to be under way, nor the
+        # other way round. Listeners are called with it.
+        self._order = threading.RLock()
         self._removed: Callable[[str, int | None], None] = lambda _, __: None
         self._log = CompactedLog(topic, clients, shape, self._take, patience=None)
 
@@ -86,12 +89,12 @@ class TopicStatusStore(MemoryStatusStore):
 
     def put(self, status: Status) -> None:
         """Replace the status. DESTROYED removes it from the topic, as Java's workers do."""
-        super().put(status)
+        key = _key(status)
+        with self._order:
+            self._mark(key)
+            super().put(status)
         known = self._known(status)
-        if known is None or known.state is State.DESTROYED:
-            self._write(_key(status), None)
-        else:
-            self._write(_key(known), _value(known))
+        self._send(key, None if known is None or known.state is State.DESTROYED else _value(known))
 
     def put_safe(self, status: Status) -> None:
         """Put a state that ends something, unless another worker has written in this generation or a later one."""
@@ -135,8 +138,15 @@ class TopicStatusStore(MemoryStatusStore):
         return next((known for known in self.tasks(status.connector) if known.task == status.task), None)
 
     def _write(self, key: bytes, value: bytes | None) -> None:
+        self._mark(key)
+        self._send(key, value)
+
+    def _mark(self, key: bytes) -> None:
+        """A record of this key is under way: what is read meanwhile is older."""
         with self._writes_lock:
             self._writes.setdefault(key, _Writes()).under_way += 1
+
+    def _send(self, key: bytes, value: bytes | None) -> None:
         self._log.send_later(key, value).add_done_callback(lambda done: self._written(key, done))
 
     def _written(self, key: bytes, done: Future[int]) -> None:
@@ -158,19 +168,26 @@ class TopicStatusStore(MemoryStatusStore):
 
     def _take(self, record: LogRecord) -> None:
         key = record.key or b""
+        with self._order:
+            if not self._is_news(key, record):
+                return
+            try:
+                self._apply(key.decode(), record.value)
+            except (KeyError, TypeError, ValueError) as error:
+                log.warning("Skipped record %d-%d of the status topic: %r", record.partition, record.offset, error)
+
+    def _is_news(self, key: bytes, record: LogRecord) -> bool:
+        """Whether this worker has written nothing of this key since; a record that may be news is held for later."""
         with self._writes_lock:
             writes = self._writes.get(key)
             if writes is not None:
                 if writes.under_way:
                     writes.held = record
-                    return
+                    return False
                 if record.offset < writes.last:
-                    return
+                    return False
                 del self._writes[key]  # what follows is newer than all that this worker wrote
-        try:
-            self._apply(key.decode(), record.value)
-        except (KeyError, TypeError, ValueError) as error:
-            log.warning("Skipped record %d-%d of the status topic: %r", record.partition, record.offset, error)
+        return True
 
     def _apply(self, name: str, value: bytes | None) -> None:
         content = None if value is None else _object(json.loads(value))
