@@ -84,7 +84,9 @@ class ConnectSource(DataSource):
         writing = self._writing(schema, overwrite, "mode('append')")
         if writing.connector:
             return ConnectorWriter(writing.sink_plan(stream=False), schema.fieldNames())
-        return TopicWriter(writing.topic_plan())
+        plan = writing.topic_plan()
+        plan.output.clients.check()  # a producer waits for brokers without end
+        return TopicWriter(plan)
 
     def streamWriter(self, schema: Any, overwrite: bool) -> Any:  # noqa: N802 - Spark's name
         from spark_sink.connector_sink.stream_writer import SinkWriter

@@ -8,6 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from connect.errors import ConnectError
+from connect.kafka.admin.answers import AdminError
+from connect.kafka.admin.client import shared_admin
 from connect.kafka.admin.new_topics import NewTopic, TopicMaker
 from connect.kafka.admin.topic_creation import rules_of
 from connect.kafka.clients.settings import Translated, task_client_settings, task_java_settings
@@ -64,10 +67,20 @@ class SourceClients:
         settings = _told(task_client_settings("producer", self.worker, {**self.config, **overrides}))
         return TransactionalProducer(settings, keep_going, refused, self._topic_maker())
 
+    def check(self) -> None:
+        """Raise ConnectError unless a broker answers a client with the login of producers."""
+        try:
+            shared_admin(self._login(), "connect-spark").cluster_id()
+        except AdminError as error:
+            raise ConnectError(f"Nothing can be written: {error.words}.") from error
+
     def newest(self, topic: str) -> NewestRecords:
         """Reads committed batches, with the login of their writers."""
+        return NewestRecords(topic, self._login())
+
+    def _login(self) -> dict[str, str]:
         own = ("bootstrap.servers", "security.", "ssl.", "sasl.", "client.dns.lookup")
-        return NewestRecords(topic, {key: value for key, value in self.java().items() if key.startswith(own)})
+        return {key: value for key, value in self.java().items() if key.startswith(own)}
 
     def make_topic(self, topic: NewTopic, keys: str) -> None:
         """Create a topic if it does not exist. Raises ConnectError, naming these keys."""
