@@ -5,7 +5,7 @@ Spark creates it in a Python process of its own for each `load`, requests the sc
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,6 +18,7 @@ from spark_sink.frames.options import Reading
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from connect.data.record import TopicPartition
     from spark_sink.frames.source_rows import SourceFrame
     from spark_sink.frames.write_options import Writing
     from spark_sink.reading.plan import ReadPlan, RowShape
@@ -130,12 +131,19 @@ class ConnectSource(DataSource):
         return self._plan
 
 
+def check_topics(plan: ReadPlan, there: Iterable[TopicPartition]) -> None:
+    """Raise ConfigError unless each topic that is named has partitions."""
+    if missing := set(plan.topics).difference(partition.topic for partition in there):
+        raise ConfigError("topics", f"there is no topic {', '.join(sorted(missing))}.")
+
+
 def _shape(plan: ReadPlan) -> RowShape:
     """The shape of the first records of each partition.
 
     Raises:
         ConfigError: there are none, or none that shows the columns.
     """
+    from connect.kafka.reading.topic_ends import TopicEnds
     from spark_sink.frames.columns import WRAP, WRAP_KEY
     from spark_sink.reading.plan import RowShape
     from spark_sink.reading.sample import Sampler
@@ -146,7 +154,10 @@ def _shape(plan: ReadPlan) -> RowShape:
     finally:
         sampler.close()
     if sample.values is None:
+        check_topics(plan, TopicEnds(plan.worker, plan.config, plan.subscription()).partitions())
         why = "no record says which columns there are" if sample.records else "there are no records yet"
+        if sampler.failed:
+            why += f" ({sampler.failed})"
         raise ConfigError(
             "topics",
             f"{why}. Name the columns by .schema(), give JsonConverter value.converter.schema.content, take a "
@@ -171,6 +182,7 @@ class FrameReader(DataSourceReader):
         plan = self._plan
         ends = TopicEnds(plan.worker, plan.config, plan.subscription())
         begin, until = self._reading.begins(ends, otherwise="earliest"), self._reading.ends(ends)
+        check_topics(plan, until)
         ranges = [Part(*p, begin[p], end) for p, end in sorted(until.items()) if begin.get(p, end) < end]
         whole = sum(part.end - part.start for part in ranges)
         size = max(1, -(-whole // plan.parts)) if plan.parts else _RECORDS_A_PART

@@ -19,7 +19,7 @@ from connect.data.values import Values
 from connect.kafka.clients.settings import task_client_settings
 from connect.kafka.reading.range_consumer import RangeConsumer
 from connect.kafka.reading.topic_ends import TopicEnds
-from connect.pipeline import sink_chain
+from connect.pipeline import Chain, Failure, sink_chain
 from connect.plugins import Plugins
 from spark_sink.cdc import ChangeEvents, marks_of, unsent
 from spark_sink.reading.plan import ReadPlan
@@ -73,6 +73,9 @@ class Sampler:
     Args:
         plan: its topics, configurations and shape; the rest does not matter.
         wrap, wrap_key, events: see `RowShape`.
+
+    Attributes:
+        failed: why the first record that converters or transformations refused was refused; empty while there is none.
     """
 
     def __init__(self, plan: ReadPlan, wrap: str, wrap_key: str, *, events: bool = False) -> None:
@@ -87,7 +90,8 @@ class Sampler:
         config |= {"errors.tolerance": "all"}
         plugins = Plugins.discover([Path(folder) for folder in plan.plugin_path])
         self._make_chain = partial(sink_chain, plugins, plan.worker, config, time.sleep)
-        self._chain = self._make_chain()
+        self.failed = ""
+        self._chain = self._new_chain()
         self._events = ChangeEvents.of(plan.config) if events else None
 
     def look(
@@ -128,7 +132,7 @@ class Sampler:
         """Sample the first records of ranges of offsets, each from the first to before the second. See `look`."""
         if not self._chain.keeps_nothing:  # in executors no transformation remembers records of batches before
             self._chain.close()
-            self._chain = self._make_chain()
+            self._chain = self._new_chain()
         known = known or _NOTHING
         values, keys, size, count = known.values, known.keys, known.record_bytes, known.records
         declared, lacking = set(known.declared), known.unsent
@@ -157,6 +161,16 @@ class Sampler:
         """Close what was opened."""
         self._consumer.close()
         self._chain.close()
+
+    def _new_chain(self) -> Chain:
+        chain = self._make_chain()
+        chain.policy.dead_letter = self._note
+        return chain
+
+    def _note(self, failure: Failure) -> None:
+        error = failure.error
+        said = f"{failure.stage.words} {failure.operation} failed: {type(error).__name__}: {error}"
+        self.failed = self.failed or said.rstrip(".")
 
 
 _NOTHING: Final = Sample(None, None, 0.0, 0)

@@ -181,6 +181,20 @@ def test_records_that_fail(reader: Reader, broker: Broker) -> None:
     assert [row["n"] for row in rows(reader(topic, errors_tolerance="all").load())] == [1, 2]
 
 
+def test_a_topic_that_does_not_exist_is_named(reader: Reader, broker: Broker) -> None:
+    both = f"{make_topic(broker)},no-such"
+    for made in (reader(both), reader(both, raw=True), reader(both).schema("n int")):
+        with pytest.raises(Exception, match="there is no topic no-such"):
+            made.load().collect()
+
+
+def test_records_that_all_fail_say_why(reader: Reader, broker: Broker) -> None:
+    topic = make_topic(broker)
+    produce(broker, topic, [{"n": 1}])
+    with pytest.raises(Exception, match="no record says which columns there are.*set schemas.enable=false"):
+        reader(topic, value_converter_schemas_enable="true").load()
+
+
 def test_records_that_wider_columns_would_hold_are_tolerated(reader: Reader, broker: Broker) -> None:
     topic = make_topic(broker)
     produce(broker, topic, [{"n": n} for n in range(500)])  # as many as are looked at
