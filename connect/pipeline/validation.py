@@ -24,7 +24,7 @@ from connect.kafka.clients.settings import Kind as ClientKind
 from connect.pipeline.build import SIMPLE_HEADERS, converter_config
 from connect.pipeline.error_checks import check_dead_letters, check_errors, writes_aside
 from connect.pipeline.exactly_once_checks import check_exactly_once
-from connect.pipeline.findings import Findings, Validation
+from connect.pipeline.findings import Findings, Remark, Validation
 from connect.plugins import CONVERTERS, PluginKind, PluginRef, Plugins, load
 from connect.plugins.engines import chosen_engine, load_engine
 from connect.settings import ConfigValue, Definition
@@ -91,6 +91,26 @@ def validate(
     if any(key.startswith("admin.override.") for key in config):
         _check_client(found, "admin", worker, clients)
     return found.result(config.get("connector.class", ""), kind)
+
+
+def misspelt_keys(
+    plugins: Plugins, worker: Mapping[str, str], config: Mapping[str, str], kind: Literal["source", "sink"]
+) -> list[Remark]:
+    """The keys of a chain without a connector that nothing reads and that resemble one, or name no alias."""
+    found = Findings(config, ())
+    found.declare({"source": SOURCE, "sink": SINK}[kind], ())
+    _check_topic_creation(found, {}, config)
+    chain = _Chain(plugins, WORKER)
+    for key in CONVERTERS:
+        _check_converter(found, chain, worker, config, key)
+    for alias in comma_separated(config.get("transforms")):
+        _check_transformation(found, chain, config, alias)
+    for alias in comma_separated(config.get("predicates")):
+        _check_aliased(found, chain, config, "predicates", alias, PluginKind.PREDICATE, _PREDICATE)
+    remarks = Findings(config, ())
+    remarks.known = found.known
+    _warn_of_unknown(remarks, config)
+    return remarks.result("", kind).warnings
 
 
 def _connector_class(

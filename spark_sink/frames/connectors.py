@@ -11,8 +11,8 @@ from connect.plugins import PluginKind, Plugins
 from connect.plugins.lifetime import Lifetime
 from connect.plugins.loading import load_class
 from connect.telemetry.metrics import Registry
+from spark_sink.frames.options import BYTE_ARRAYS
 
-BYTE_ARRAYS: Final = "org.apache.kafka.connect.converters.ByteArrayConverter"
 CONNECTOR: Final = "connector.class"
 #: Options that Spark adds.
 SPARKS: Final = frozenset({"path", "checkpointlocation", "queryname"})

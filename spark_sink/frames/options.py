@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, Literal
 
 from connect import settings
 from connect.data.record import TopicPartition
 from connect.errors import ConfigError
 from connect.kafka.reading.topic_ends import TopicEnds
+from connect.plugins import Plugins
 from connect.settings.java_regex import java_regex
 from connect.settings.raw import comma_separated
 from spark_sink.reading.places import places
 from spark_sink.reading.plan import ReadPlan
 from spark_sink.running_keys import check_places
 
+BYTE_ARRAYS: Final = "org.apache.kafka.connect.converters.ByteArrayConverter"
 #: Kafka Connect's keys by their beginnings: each room that reads one checks it.
 CONNECT_KEYS: Final = re.compile(
     r"(?:key|value|header)\.converter(?:\..+)?|(?:transforms|predicates)(?:\..+)?|errors\.(?:tolerance|log\.|retry\.(?!topics)"
@@ -136,11 +138,8 @@ class Reading:
         clients = {key: value for key, value in self._given.items() if CLIENT_KEYS.fullmatch(key)}
         connector = {key: value for key, value in self._given.items() if CONNECT_KEYS.fullmatch(key)}
         topics = {_TOPICS: ",".join(options.topics)} if options.topics else {"topics.regex": str(options.pattern)}
-        worker = {
-            "key.converter": "org.apache.kafka.connect.converters.ByteArrayConverter",
-            "value.converter": "org.apache.kafka.connect.converters.ByteArrayConverter",
-            **clients,
-        }
+        worker = {"key.converter": BYTE_ARRAYS, "value.converter": BYTE_ARRAYS, **clients}
+        refuse_misspelt(worker, connector, "sink")
         return ReadPlan(
             connector="spark",
             topics=tuple(options.topics),
@@ -166,6 +165,14 @@ class Reading:
     def ends(self, ends: TopicEnds) -> dict[TopicPartition, int]:
         """Where each partition ends for `spark.read`."""
         return places(ends, self.options.ending_offsets, self.options.ending_timestamp, ends.ends)
+
+
+def refuse_misspelt(worker: Mapping[str, str], config: Mapping[str, str], kind: Literal["source", "sink"]) -> None:
+    """Raise ConfigError for a key of a converter, transformation or predicate that is probably a mistake."""
+    from connect.pipeline.validation import misspelt_keys
+
+    for key, message in misspelt_keys(Plugins.discover([]), worker, config, kind):
+        raise ConfigError(key, message)
 
 
 def with_small_aliases(given: Mapping[str, str]) -> dict[str, str]:

@@ -11,8 +11,15 @@ from connect import settings
 from connect.errors import ConfigError
 from connect.plugins import PluginKind
 from spark_sink.connector_sink.plan import FlushOptions, WritePlan
-from spark_sink.frames.connectors import BYTE_ARRAYS, CONNECTOR, SPARKS, WORKER, configured
-from spark_sink.frames.options import CLIENT_KEYS, CONNECT_KEYS, advice, with_small_aliases
+from spark_sink.frames.connectors import CONNECTOR, SPARKS, WORKER, configured
+from spark_sink.frames.options import (
+    BYTE_ARRAYS,
+    CLIENT_KEYS,
+    CONNECT_KEYS,
+    advice,
+    refuse_misspelt,
+    with_small_aliases,
+)
 from spark_sink.frames.records import ADDED, BYTES, KEY, TOPIC, FrameShape
 from spark_sink.frames.sink_rows import FrameRows
 from spark_sink.source.clients import SourceClients
@@ -117,6 +124,7 @@ class Writing:
             raise ConfigError("key.converter", 'is missing: the column "_key" needs one. Or drop the column.')
         if shape.key and "key.converter" not in config:
             raise ConfigError("key.converter", "is missing: key.fields need one.")
+        refuse_misspelt(worker, config, "source")
         clients = SourceClients("spark", worker, {"name": "spark", **config, **bytes_as_they_are})
         return TopicPlan(shape, OutputPlan(clients))
 

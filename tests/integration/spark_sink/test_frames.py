@@ -212,6 +212,8 @@ def test_records_that_wider_columns_would_hold_are_tolerated(reader: Reader, bro
         ({"starting_offsets": "yesterday"}, "starting.offsets.*Write earliest, latest"),
         ({"topics_regex": "x.*"}, "topics.*is needed, or topics.regex, and not both"),
         ({"errors_retry_topics": "a"}, "errors.retry.topics.*is not an option"),
+        ({"value_converter_schemas_enabel": "true"}, "enabel.*Did you mean value.converter.schemas.enable"),
+        ({"transforms_late_type": "HoistField$Value"}, '"late" is not among the aliases in transforms'),
     ],
 )
 def test_what_is_wrong_is_said_before_anything_is_read(reader: Reader, options: dict[str, str], says: str) -> None:
