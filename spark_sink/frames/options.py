@@ -195,4 +195,4 @@ def advice(key: str, names: set[str]) -> str:
     import difflib
 
     near = difflib.get_close_matches(key, [*names, "bootstrap.servers", "value.converter", "key.converter"], 1)
-    return f"Did you mean {near[0]}?" if near else "`connect docs spark` has all of them."
+    return f"Did you mean {near[0]}?" if near else "`connect docs frames` has all of them."

@@ -101,6 +101,11 @@ class FrameRecords(Records):
         if name not in self.shape.columns_given:
             return Values.nulls(rows.num_rows, OPTIONAL_BYTES)
         column = rows.column(name)
+        if not (pa.types.is_binary(column.type) or pa.types.is_string(column.type)):
+            raise DataError(
+                f'The column "{name}" is of type {column.type}; without value.converter it has to be bytes or text. '
+                "Cast it, or set value.converter."
+            )
         return Values.raw((column if pa.types.is_binary(column.type) else pc.cast(column, pa.binary())).to_pylist())
 
     def _headers(self, rows: pa.RecordBatch) -> list[Headers]:

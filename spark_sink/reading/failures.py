@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traceback
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from connect.data.batch import SinkBatch
 from connect.delivery.error_outputs import ErrorOutputs, NoErrorOutputs, TaskConfigs
@@ -15,6 +15,9 @@ from connect.pipeline.failure import exception_name
 from connect.plugins import Plugins
 from connect.telemetry.redaction import names_a_secret, redactor
 from spark_sink.reading.plan import ReadPlan
+
+_TOLERATED: Final = '"errors.tolerance": "all"'
+_QUARANTINE: Final = '"schema.evolution.on.mismatch": "quarantine"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,7 @@ class Failures:
         self._plan = plan
         self._policy = policy
         self._kept: list[FailedRecord] = []
+        self._fixed = plan.rows is not None and plan.rows.unknown == "ignore"  # a DataFrame's columns, not a table's
         # What is said of a failed record is redacted, and this process knows no secret by itself.
         config = {**plan.worker, **plan.config}
         redactor.remember(value for key, value in config.items() if names_a_secret(key))
@@ -59,9 +63,10 @@ class Failures:
         """
         if not self.tolerates_misfits:
             origin = f"{one.original_topics[0]}-{one.original_partitions[0]}@{one.offsets[0]}"
+            what, key = ("columns", _TOLERATED) if self._fixed else ("table", _QUARANTINE)
             raise SchemaError(
-                f"The record {origin} does not fit the table: {reason} Fix it, or have such records go to the error"
-                ' policy with "schema.evolution.on.mismatch": "quarantine".'
+                f"The record {origin} does not fit the {what}: {reason} Fix it, or have such records go to the error"
+                f" policy with {key}."
             )
         error = SchemaError(f"The record does not fit the table: {reason}")
         self._policy.reject(Failure(Stage.TASK_PUT, "SparkSink", error, one.records()[0], one))

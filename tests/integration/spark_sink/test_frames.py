@@ -178,6 +178,8 @@ def test_records_that_fail(reader: Reader, broker: Broker) -> None:
     produce(broker, topic, [{"n": 1}, b"{broken", {"n": 2}, {"n": "three"}])
     with pytest.raises(Exception, match="JsonConverter"):
         reader(topic).load().collect()
+    with pytest.raises(Exception, match='@3 does not fit the columns.*"errors.tolerance": "all"'):
+        reader(topic, starting_offsets=f'{{"{topic}": {{"0": 2}}}}').load().collect()
     assert [row["n"] for row in rows(reader(topic, errors_tolerance="all").load())] == [1, 2]
 
 
@@ -211,7 +213,7 @@ def test_records_that_wider_columns_would_hold_are_tolerated(reader: Reader, bro
         ({"value_convertor": "x"}, "value.convertor.*is not an option of this format. Did you mean value.converter"),
         ({"starting_offsets": "yesterday"}, "starting.offsets.*Write earliest, latest"),
         ({"topics_regex": "x.*"}, "topics.*is needed, or topics.regex, and not both"),
-        ({"errors_retry_topics": "a"}, "errors.retry.topics.*is not an option"),
+        ({"errors_retry_topics": "a"}, "errors.retry.topics.*is not an option.*connect docs frames"),
         ({"value_converter_schemas_enabel": "true"}, "enabel.*Did you mean value.converter.schemas.enable"),
         ({"transforms_late_type": "HoistField$Value"}, '"late" is not among the aliases in transforms'),
     ],

@@ -208,6 +208,11 @@ def test_what_is_wrong_is_said_before_anything_is_written(
         to_topic(spark.range(1), "t", raw="connector_class" in options, **options).save()
 
 
+def test_a_column_that_is_not_bytes_needs_a_converter(spark: Any, broker: Broker, to_topic: Callable[..., Any]) -> None:
+    with pytest.raises(Exception, match='"value" is of type int32; without value.converter it has to be bytes or text'):
+        to_topic(spark.sql("SELECT 1 AS value"), make_topic(broker), raw=True).save()
+
+
 def test_what_is_there_is_not_overwritten(spark: Any, to_topic: Callable[..., Any]) -> None:
     with pytest.raises(Exception, match=re.escape("cannot be overwrite") + ".*mode\\('append'\\)"):
         to_topic(spark.range(1), "t").mode("overwrite").save()
