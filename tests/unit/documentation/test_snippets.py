@@ -174,6 +174,8 @@ def valid(config: dict[str, str], validating: Validator) -> None:
     assert [error for error in found.errors() if not HERE.search(error[1])] == []
     assert [warning for warning in found.warnings if "is not known" in warning[1]] == []
     no_comments(filled)
+    if "Spark" in filled.get("connector.class", "") and (query := filled.get("query")):
+        assert sqlglot.parse_one(query, dialect="spark") is not None
 
 
 @pytest.mark.parametrize("place", [place for place, command in COMMANDS.items() if re.match(r"connect [a-z]", command)])
