@@ -14,7 +14,7 @@ from connect.telemetry.redaction import redactor
 
 _HEADINGS: Final = {
     "python": "Python's own connector runs it",
-    "java": "its jars run it, in a JVM for each task",
+    "java": "its jars run it, in a JVM that its tasks on a worker share",
     "change": "it needs a change",
     "missing": "its plug-in is missing",
 }
