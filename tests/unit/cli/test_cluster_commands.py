@@ -151,6 +151,20 @@ def test_a_value_that_the_worker_repeats_when_it_refuses_it_is_hidden(server, fi
 
 
 @pytest.mark.parametrize(
+    ("status", "answer", "said"),
+    [
+        (403, "user:a needs the role editor.", "connect: user:a needs the role editor. (403 from "),
+        (500, "No class has the name Lines.", 'key "connector.class": the cluster has no Lines. It has '),
+    ],
+)
+def test_only_a_worker_that_lacks_a_class_is_said_to_lack_it(server, file, capsys, status, answer, said):
+    server.answers["PUT /connector-plugins/Lines/config/validate"] = (status, {"message": answer})
+    server.answers["GET /connector-plugins"] = (200, [{"class": "x.LineSourceConnector"}])
+    assert main(["validate", "-f", file("a")]) != 0
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
     "content",
     ["{", "[]", '{"offsets": []}', '{"offsets": [{"partition": {}}]}', '{"offsets": [{"partition": 1, "offset": 2}]}'],
 )
