@@ -62,6 +62,13 @@ def test_buttons_know_the_role_of_the_reader(client: Any, user: str, on: set[str
     assert on or 'title="This needs the role operator."' in page
 
 
+@pytest.mark.parametrize(("user", "may"), [("vera", False), ("otto", True)])
+def test_who_may_not_look_at_records_is_not_offered_to(client: Any, user: str, may: bool) -> None:
+    page = client.get("/ui/connectors/a1/tap", headers=basic(user)).text
+    assert buttons(page) == {"Look at the next records": may}
+    assert f"You are user:{user}" in page
+
+
 def test_an_admin_and_a_worker_without_logins_are_not_told_about_roles(client: Any, serve: Any) -> None:
     for page in (client.get("/ui/connectors/a1", headers=basic("ada")).text, serve().get("/ui/connectors/a1").text):
         assert "You are" not in page
