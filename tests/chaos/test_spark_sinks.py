@@ -14,11 +14,12 @@ from connect.plugins.builtin import BUILT_IN
 from connect.plugins.ref import PluginKind
 from tests.integration.connectors.s3.sink_runs import Numbers
 from tests.servers.rest_api import RestApi, rest_api
+from tests.support.spark_keepers import shared
 from tests.support.waiting import until
 
 from . import topic as topics
 from .attacks import Attacks
-from .conftest import StartWorker
+from .worker import Worker, running
 
 if TYPE_CHECKING:
     from connect.kafka.broker.embedded import Broker
@@ -30,8 +31,11 @@ if TYPE_CHECKING:
 PARTITIONS = 2
 AT_A_TIME = 1000
 A_BATCH = 125  # there are more than an attack waits for
-#: The sink that is quickest to look at is killed twice, the others once: each start of Spark takes seconds.
+#: The sink that is quickest to look at is killed twice, the others once: each start of a query takes seconds.
 KILLS = {"FileStreamSinkConnector": 2}
+#: One that keeps a ledger, and one that keeps records back: their Spark is their task's, and dies with it. The others
+#: share one, which lives on, and whose keeper ends the query of a task that was killed.
+WITH_THEIR_OWN = {"FileStreamSinkConnector", "S3SinkConnector"}
 #: Spark needs seconds to start, many times as long where the machine is busy.
 WITHIN_S = 240
 
@@ -138,6 +142,21 @@ TARGETS = {
 }
 
 
+@pytest.fixture(scope="module")
+def worker(broker: "Broker", tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
+    """One for all sinks."""
+    folder = tmp_path_factory.mktemp("worker")
+    with running(Worker(folder, broker.bootstrap_servers, task_shutdown_graceful_timeout_ms="5000")) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def shared_spark() -> Iterator[dict[str, str]]:
+    """The keys of those that share a Spark."""
+    with shared(f"sinks-{uuid.uuid4().hex[:8]}") as keys:
+        yield keys
+
+
 def test_no_sink_is_left_out() -> None:
     classes = {ref.target.rpartition(":")[2] for ref in BUILT_IN if ref.kind is PluginKind.SINK}
     # Spark's writes tables: test_spark_table.py. Iceberg's does without Spark: test_iceberg.py of spark_sink.
@@ -149,7 +168,8 @@ def test_no_sink_is_left_out() -> None:
 @pytest.mark.promise("P1", "P10")
 @pytest.mark.parametrize("sink", TARGETS)
 def test_what_a_sink_writes_to_has_each_record_once_however_often_its_task_is_killed(
-    start_worker: StartWorker,
+    worker: Worker,
+    shared_spark: dict[str, str],
     broker: "Broker",
     chance: random.Random,
     tmp_path: Path,
@@ -159,11 +179,11 @@ def test_what_a_sink_writes_to_has_each_record_once_however_often_its_task_is_ki
     bootstrap, topic = broker.bootstrap_servers, f"numbers-{uuid.uuid4().hex[:10]}"
     target = TARGETS[sink](request, topic)
     topics.create(bootstrap, topic, PARTITIONS)
-    worker = start_worker(task_shutdown_graceful_timeout_ms="5000")
     worker.put(
-        "sink",
+        sink,
         {
             **target.config,
+            **({} if sink in WITH_THEIR_OWN else shared_spark),
             "engine": "spark",
             "spark.master": "local[2]",
             "topics": topic,
@@ -172,7 +192,7 @@ def test_what_a_sink_writes_to_has_each_record_once_however_often_its_task_is_ki
             "max.records.per.batch": str(A_BATCH),
         },
     )
-    attacks = Attacks(worker, "sink", chance, lambda: None)
+    attacks = Attacks(worker, sink, chance, lambda: None)
 
     def there() -> int:
         return len(target.numbers())
@@ -190,7 +210,8 @@ def test_what_a_sink_writes_to_has_each_record_once_however_often_its_task_is_ki
     count = kills * AT_A_TIME
 
     def all_is_committed() -> bool:
-        return topics.committed(bootstrap, "connect-sink", topic, PARTITIONS) == [count // PARTITIONS] * PARTITIONS
+        return topics.committed(bootstrap, f"connect-{sink}", topic, PARTITIONS) == [count // PARTITIONS] * PARTITIONS
 
     until(all_is_committed, WITHIN_S, lambda: f"all is committed\n{worker.last_words()}", every=0.1, progress=there)
     assert sorted(target.numbers()) == list(range(count))
+    worker.delete(sink)

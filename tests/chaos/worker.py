@@ -133,6 +133,10 @@ class Worker:
         self.connectors[name] = {"name": name, "tasks.max": "1", **config}
         self.ask("put", name=name, config=self.connectors[name])
 
+    def delete(self, name: str) -> None:
+        """Delete a connector for good."""
+        self.ask("delete", name=self.connectors.pop(name)["name"])
+
     def ask(self, do: str, *, within: float = 120, **wish: Any) -> Any:
         """Have something done, and wait for it. Raises `AssertionError` with the worker's error."""
         return self.answer(self.begin(do, **wish), within)

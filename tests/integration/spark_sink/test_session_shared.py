@@ -15,6 +15,7 @@ import pytest
 from connect.errors import ConfigError, ConnectError
 from spark_sink.session import open_session
 from spark_sink.session.processes import descendants, eventually
+from tests.support.spark_keepers import keepers
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_shared_spark", "cache")]
 
@@ -35,16 +36,6 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     yield folder / "spark" / "tests"
     for each in keepers(folder):
         each.kill()
-
-
-def keepers(folder: Path) -> list[psutil.Process]:
-    """The processes that keep a Spark in this cache."""
-    found = []
-    for each in psutil.process_iter(["cmdline"]):
-        line = each.info["cmdline"] or []
-        if "spark_sink.session.keeper" in line and any(part.startswith(str(folder)) for part in line):
-            found.append(each)
-    return found
 
 
 class User:
