@@ -51,10 +51,12 @@ class Target(NamedTuple):
     Attributes:
         config: of the sink.
         numbers: of the records that are there, each as often as it is there.
+        keeps_order: whether the records of a partition stand there in their order.
     """
 
     config: dict[str, str]
     numbers: Callable[[], list[int]]
+    keeps_order: bool = False
 
 
 def lines(file: Path) -> Target:
@@ -62,7 +64,8 @@ def lines(file: Path) -> Target:
         whole = file.read_text().rpartition("\n")[0].splitlines() if file.exists() else []
         return [json.loads(line)["n"] for line in whole]
 
-    return Target({"connector.class": "FileStreamSink", "file": str(file), "exactly.once": "true"}, numbers)
+    config = {"connector.class": "FileStreamSink", "file": str(file), "exactly.once": "true"}
+    return Target(config, numbers, keeps_order=True)
 
 
 def table(database: "PostgresDatabase") -> Target:
@@ -213,5 +216,8 @@ def test_what_a_sink_writes_to_has_each_record_once_however_often_its_task_is_ki
         return topics.committed(bootstrap, f"connect-{sink}", topic, PARTITIONS) == [count // PARTITIONS] * PARTITIONS
 
     until(all_is_committed, WITHIN_S, lambda: f"all is committed\n{worker.last_words()}", every=0.1, progress=there)
-    assert sorted(target.numbers()) == list(range(count))
+    found = target.numbers()
+    assert sorted(found) == list(range(count))
+    if target.keeps_order:
+        assert sorted(found, key=lambda n: n % PARTITIONS) == sorted(found, key=lambda n: (n % PARTITIONS, n))
     worker.delete(sink)

@@ -111,29 +111,6 @@ def test_without_tasks_max_a_sink_has_as_many_tasks_as_there_are_cores(
     assert {sinks.lines(topic, partition)[0][2] for partition in range(3)} == {0, 1}  # local[2]
 
 
-@pytest.mark.promise("P10")
-def test_the_file_sink_writes_each_line_once_also_when_its_task_is_killed(
-    sinks: ConnectorSinks, on_spark: Any, new_topic: Any, broker: Broker
-) -> None:
-    topic, target = new_topic(partitions=2), sinks.folder / "out.txt"
-    for partition in (0, 1):
-        sinks.produce(topic, [f"{partition} {number}" for number in range(500)], partition)
-    config = {"connector__class": "FileStreamSink", "file": str(target), "exactly__once": "true"}
-    run = on_spark(topic, **config)
-    run.until(lambda: committed(broker, topic) == {0: 500, 1: 500}, lambda: run.task("sink"))
-    os.kill(task_process(), signal.SIGKILL)
-    run.await_state("sink", "FAILED")
-    for partition in (0, 1):
-        sinks.produce(topic, [f"{partition} {number}" for number in range(500, 700)], partition)
-    run.herder.restart_task("sink", 0).result(60)
-    run.until(lambda: committed(broker, topic) == {0: 700, 1: 700}, lambda: run.task("sink"))
-    run.stop()
-    lines = target.read_text().splitlines()
-    for partition in ("0", "1"):
-        mine = [line for line in lines if line.startswith(partition)]
-        assert mine == [f"{partition} {number}" for number in range(700)]
-
-
 @pytest.mark.promise("P9")
 def test_a_sink_that_keeps_records_back_says_what_to_do_and_is_not_restarted(
     sinks: ConnectorSinks, on_spark: Any, herd: Any, new_topic: Any
