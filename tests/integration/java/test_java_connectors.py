@@ -241,29 +241,31 @@ def test_a_source_that_delivers_exactly_once_is_killed(
 
 
 @pytest.mark.promise("P6")
-@pytest.mark.parametrize("fault", ["exit", "hang", "leak", "kill"])
-def test_a_task_that_ends_its_jvm_harms_no_other(pool: Pool, tmp_path: Path, unruly: Path, fault: str) -> None:
+@pytest.mark.timeout(1200)
+def test_a_task_that_ends_its_jvm_harms_no_other(pool: Pool, tmp_path: Path, unruly: Path) -> None:
     (worker,) = pool.start()
     name = "x.UnrulySource"
     alone = {"connector.class": name, "tasks.max": "2", "folder": str(tmp_path), "java.isolation": "task"}
     worker.create("unruly", alone)
     pool.until(lambda: worker.runs("unruly", 2), "both tasks run", within=PATIENCE_S)
     assert worker.get("/connectors/unruly/tasks")[0]["config"]["task.class"] == "x.UnrulySource$UnrulyTask"
-    if fault == "kill":
-        jvms(worker)[-1].kill()
-    else:
-        (tmp_path / f"{fault}-1").touch()
-    pool.until(lambda: sorted(_states(worker)) == ["FAILED", "RUNNING"], "one fails, the other runs", within=PATIENCE_S)
-    assert worker.states("unruly")["connector"][0] == "RUNNING"
-    if fault != "kill":
-        (tmp_path / f"{fault}-1").unlink()
-    worker.do("POST", "/connectors/unruly/restart?includeTasks=true&onlyFailed=true")
-    pool.until(lambda: worker.runs("unruly", 2), "both run again", within=PATIENCE_S)
+    for fault in ("exit", "hang", "leak", "kill"):  # one after the other: each needs one more JVM
+        if fault == "kill":
+            jvms(worker)[-1].kill()
+        else:
+            (tmp_path / f"{fault}-1").touch()
+        one_fails = f"one fails by {fault}, the other runs"
+        pool.until(lambda: sorted(_states(worker)) == ["FAILED", "RUNNING"], one_fails, within=PATIENCE_S)
+        assert worker.states("unruly")["connector"][0] == "RUNNING"
+        if fault != "kill":
+            (tmp_path / f"{fault}-1").unlink()
+        worker.do("POST", "/connectors/unruly/restart?includeTasks=true&onlyFailed=true")
+        pool.until(lambda: worker.runs("unruly", 2), f"both run again after {fault}", within=PATIENCE_S)
 
 
 @pytest.mark.promise("P6")
-@pytest.mark.parametrize("fault", ["exit", "leak"])
-def test_tasks_of_a_connector_share_a_jvm_and_its_end(pool: Pool, tmp_path: Path, unruly: Path, fault: str) -> None:
+@pytest.mark.timeout(900)
+def test_tasks_of_a_connector_share_a_jvm_and_its_end(pool: Pool, tmp_path: Path, unruly: Path) -> None:
     (worker,) = pool.start()
     for name in ("unruly", "other"):
         (tmp_path / name).mkdir()
@@ -271,14 +273,15 @@ def test_tasks_of_a_connector_share_a_jvm_and_its_end(pool: Pool, tmp_path: Path
         worker.create(name, config)
     pool.until(lambda: worker.runs("unruly", 3) and worker.runs("other", 3), "all run", within=PATIENCE_S)
     assert len(jvms(worker)) == 3, "one of the host, and one of each connector"
-    (tmp_path / "unruly" / f"{fault}-1").touch()
-    pool.until(lambda: set(_states(worker)) == {"FAILED"}, "all of its tasks fail", within=PATIENCE_S)
-    (tmp_path / "unruly" / f"{fault}-1").unlink()
-    assert worker.runs("other", 3)
-    worker.do("POST", "/connectors/unruly/restart?includeTasks=true&onlyFailed=true")
-    pool.until(lambda: worker.runs("unruly", 3), "all run again", within=PATIENCE_S)
-    assert worker.runs("other", 3)
-    assert len(jvms(worker)) == 3
+    for fault in ("exit", "leak"):
+        (tmp_path / "unruly" / f"{fault}-1").touch()
+        pool.until(lambda: set(_states(worker)) == {"FAILED"}, f"its tasks fail by {fault}", within=PATIENCE_S)
+        (tmp_path / "unruly" / f"{fault}-1").unlink()
+        assert worker.runs("other", 3)
+        worker.do("POST", "/connectors/unruly/restart?includeTasks=true&onlyFailed=true")
+        pool.until(lambda: worker.runs("unruly", 3), f"all run again after {fault}", within=PATIENCE_S)
+        assert worker.runs("other", 3)
+        assert len(jvms(worker)) == 3
 
 
 @pytest.mark.promise("P6")
