@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 #: Longer than a lease holds.
 FREEZE_S = 7.0
+#: Generous: what is restarted may be Spark, which needs minutes where the machine is busy.
+MENDED_S = 240.0
 
 
 class Attacks:
@@ -165,4 +167,5 @@ class Attacks:
                 return False
             return bool(task and task["state"] == "RUNNING" and task["alive"])
 
-        until(runs, 90, lambda: f"all runs again: {self._worker.status(self._connector)}\n{self._worker.last_words()}")
+        worker, name = self._worker, self._connector
+        until(runs, MENDED_S, lambda: f"all runs again: {worker.status(name)}\n{worker.last_words()}")
