@@ -162,8 +162,8 @@ class SourceOptions(
         "http.record.timestamp",
         default="",
         group=_RECORDS,
-        doc="The field that is the record's timestamp: a time of ISO 8601, or milliseconds or seconds since 1970, also as "
-        "text.",
+        doc="The field that is the record's timestamp: a time of ISO 8601, or milliseconds or seconds since 1970, also "
+        "as text.",
     )
     offset_field = settings.String(
         "http.offset.field",
