@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Final
 from connect.api.engine import JAVA_ENGINE, Engine, EngineProgress, EngineTask, EngineTaskContext
 from connect.errors import ConnectError
 from connect.java import jvm
+from connect.java.logs import logs_of
 from connect.java.offsets import offset_store
 from connect.java.rehearsal import rehearse
 from connect.java.runtime import RUNTIME, is_distributed, new_worker, worker_config
@@ -89,7 +90,7 @@ class JavaTask(EngineTask):
         named = f"{context.connector}-{self._number()}"
         jvm.attach(named)
         context.exit_stack.callback(jvm.detach)
-        context.exit_stack.enter_context(jvm.logs_of(named))
+        context.exit_stack.enter_context(logs_of(named))
         loaders = context.exit_stack.enter_context(jvm.PluginLoaders.shared(self._folders()))
         self._paused = paused
         self._states = jvm.java(RUNTIME + "TargetState")

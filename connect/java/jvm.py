@@ -6,52 +6,26 @@ https://jpype.readthedocs.io/ A process has one JVM, from its first use to its e
 from __future__ import annotations
 
 import atexit
-import contextvars
-import itertools
 import logging
 import os
-import re
-import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
-from functools import cache, lru_cache
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar, Final, NoReturn, TypeVar
 
 from connect.errors import ConfigError, ConnectError, DataError, RetriableError
-from connect.java import loggers
+from connect.java import loggers, logs
+from connect.java.jvm_options import OPTIONS, left_of
 from connect.java.plugin_path import plugin_path
 from connect.jvm.jars import JarsUnavailable, resolve
 from connect.jvm.java import JavaNotFound, find_java, home_of
 
 log = logging.getLogger("connect.java")
 T = TypeVar("T")
-#: Of a JVM, unless a user says otherwise: few threads and a small heap at first, as each task has a JVM. Half of the
-#: heap is for young objects: with a third, a source at full speed spends much of its time collecting them.
-OPTIONS: Final = (
-    *("-Xms64m", "-Xmx1g", "-XX:NewRatio=1", "-XX:+UseSerialGC"),
-    *("-XX:+ExitOnOutOfMemoryError", "-Xshare:auto", "-Xrs"),
-)
-#: What options say the same as one of these, or cannot stand beside it: a JVM has one collector.
-_INSTEAD: Final = {
-    "-Xms": ("-Xms", "-XX:InitialHeapSize=", "-XX:InitialRAMPercentage=", "-XX:MaxRAMPercentage="),
-    "-Xmx": ("-Xmx", "-XX:MaxHeapSize=", "-XX:MaxRAMPercentage="),
-    "-XX:NewRatio": ("-XX:NewRatio=", "-Xmn", "-XX:NewSize=", "-XX:MaxNewSize="),
-    "-XX:+Use": tuple(f"-XX:+Use{name}GC" for name in ("Serial", "Parallel", "G1", "Z", "Shenandoah", "Epsilon")),
-}
-#: Options that do something before a program begins.
-_NOT_TRIED: Final = (
-    *("-Xrun", "-Xlog", "-Xshare", "-XX:+AlwaysPreTouch", "-XX:StartFlightRecording", "-XX:ArchiveClassesAtExit"),
-)
-_TRIED_S: Final = 20.0
-#: How lines begin that Java writes whatever is wrong.
-_SAID_ALWAYS: Final = (
-    *("Error: Could not create", "Error: A fatal exception", "Error occurred during initialization", "Picked up "),
-)
-_SIZE: Final = re.compile(r"-(?:Xms|Xmx|XX:MaxHeapSize=)(\d+)([kmgt]?)", re.IGNORECASE)
 #: Loggers whose INFO is a list of all plug-ins or of all settings.
 _TALKATIVE: Final = (
     "org.apache.kafka.connect.runtime.isolation",
@@ -66,17 +40,9 @@ _TALKATIVE: Final = (
     "org.apache.kafka.connect.runtime.SinkConnectorConfig",
     "org.apache.kafka.connect.runtime.TaskConfig",
 )
-#: Their options come before those of the command line, or after them.
-_VARIABLES: Final = ("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS")
 #: How long shutdown hooks of a JVM may take that a plug-in ends.
 _HOOKS_S: Final = 10.0
 _lock = threading.Lock()
-#: The contexts of the tasks of this process, by what the names of their threads in Java have in them.
-_contexts: dict[str, contextvars.Context] = {}
-#: Lines that tell how far Java's standard error was read, and who waits for that, how long at most.
-_marks: dict[str, threading.Event] = {}
-_numbers = itertools.count()
-_LOGGED_S: Final = 1.0
 
 
 def start(options: Iterable[str] = (), *, defaults: Iterable[str] = OPTIONS) -> None:
@@ -106,7 +72,7 @@ def start(options: Iterable[str] = (), *, defaults: Iterable[str] = OPTIONS) -> 
                 *(f"-Dorg.slf4j.simpleLogger.log.{name}=warn" for name in _TALKATIVE),
             ]
             jpype.startJVM(
-                *_left_of(defaults, options), *levels, *options,
+                *left_of(defaults, options), *levels, *options,
                 jvmpath=library, classpath=[str(jar) for jar in jars], convertStrings=True, interrupt=False,
             )  # fmt: skip
         except (JavaNotFound, JarsUnavailable) as error:
@@ -114,51 +80,8 @@ def start(options: Iterable[str] = (), *, defaults: Iterable[str] = OPTIONS) -> 
         except (OSError, RuntimeError) as error:
             raise ConfigError("java.options", f"Java does not start: {error}") from error
         atexit.register(_let_python_end)
-        _send_logs()
+        logs.follow()
         loggers.follow()
-
-
-@lru_cache(maxsize=256)
-def refusal(options: Sequence[str]) -> str | None:
-    """What Java says of options with which it does not start; None where it starts, or there is no Java.
-
-    A JVM that is refused within a task's process may end it without a word to the worker. Only what begins with -X is
-    tried: agents may open ports or wait for a debugger.
-    """
-    tried = [option for option in options if option.startswith("-X") and not option.startswith(_NOT_TRIED)]
-    if not tried:
-        return None
-    try:
-        command = [str(find_java().path), *_left_of(OPTIONS, tried), *tried, "-version"]
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=_TRIED_S, check=False)
-    except (JavaNotFound, OSError, subprocess.TimeoutExpired):
-        return None
-    lines = (done.stdout + done.stderr).splitlines()
-    said = [line.strip().rstrip(".") for line in lines if line.strip() and not line.startswith(_SAID_ALWAYS)]
-    return None if done.returncode == 0 else "; ".join(said) or f"exit code {done.returncode}"
-
-
-def _left_of(defaults: Iterable[str], options: Iterable[str]) -> list[str]:
-    """The defaults that hold beside other options. What contradicts itself ends the process that starts the JVM."""
-    given = [*" ".join(os.environ.get(name, "") for name in _VARIABLES).split(), *options]
-    limits = [size for option in given if not option.startswith("-Xms") and (size := _bytes_of(option)) is not None]
-    return [
-        default
-        for default in defaults
-        if not any(option.startswith(_instead_of(default)) for option in given)
-        and not (default.startswith("-Xms") and limits and (_bytes_of(default) or 0) > limits[-1])
-    ]
-
-
-def _instead_of(default: str) -> tuple[str, ...]:
-    return next((others for start, others in _INSTEAD.items() if default.startswith(start)), (default,))
-
-
-def _bytes_of(option: str) -> int | None:
-    """The size of the heap that an option says, if it does."""
-    if (found := _SIZE.fullmatch(option)) is None:
-        return None
-    return int(found[1]) << (10 * " kmgt".index(found[2].lower() or " "))
 
 
 def _let_python_end() -> None:
@@ -431,80 +354,3 @@ def trace_of(error: Any) -> str:
     writer = java("java.io.StringWriter")()
     error.printStackTrace(java("java.io.PrintWriter")(writer))
     return str(writer.toString())
-
-
-# What Java logs.
-
-_LEVELS: Final = {"TRACE": 5, "DEBUG": 10, "INFO": 20, "WARN": 30, "ERROR": 40}
-
-
-def _send_logs() -> None:
-    """Log what Java writes to its standard error by Python's loggers, under Java's logger names; and what it prints.
-
-    What is printed would pass by all that hides secrets.
-    """
-    system = java("java.lang.System")
-    system.setErr(_logged(_log_lines, "java-log"))
-    system.setOut(_logged(_log_printed, "java-out"))
-
-
-def _logged(log_lines: Callable[[Iterable[str]], None], name: str) -> Any:
-    """A PrintStream whose lines a thread of this name logs."""
-    # A pipe of the system. Java's own has threads for its ends: when the one that wrote last has ended, it reads on in
-    # vain, again and again.
-    reads, writes = os.pipe()
-    stream = java("java.io.FileOutputStream")(f"/dev/fd/{writes}")
-    made = java("java.io.PrintStream")(stream, True, "UTF-8")
-    os.close(writes)
-    lines = os.fdopen(reads, encoding="utf-8", errors="replace")
-    thread = threading.Thread(target=log_lines, args=(lines,), name=name, daemon=True)
-    contextvars.Context().run(thread.start)  # it works for all tasks of this process, and outlives the first
-    return made
-
-
-@contextmanager
-def logs_of(task: str) -> Iterator[None]:
-    """Within, what threads of Java log that have a task's id in their names is logged in this thread's context."""
-    _contexts[task] = contextvars.copy_context()
-    try:
-        yield
-    finally:
-        with suppress(Exception):  # the JVM is about to end its process
-            _await_logged()
-        del _contexts[task]
-
-
-def _await_logged() -> None:
-    """Return when what Java has written to its standard error is logged, or does not come out of it."""
-    mark, logged = f"logged up to {next(_numbers)}", threading.Event()
-    _marks[mark] = logged
-    java("java.lang.System").err.println(mark)
-    logged.wait(_LOGGED_S)
-    _marks.pop(mark, None)
-
-
-def _context_of(thread: str) -> contextvars.Context:
-    """The context of the task that a thread of Java works for; of any where its name does not say it."""
-    tasks = dict(_contexts)
-    named = max((task for task in tasks if task in thread), key=len, default=None)  # orders-1 is in orders-10
-    return next(iter(tasks.values()), contextvars.Context()) if named is None else tasks[named]
-
-
-def _log_lines(lines: Iterable[str]) -> None:
-    logger, level, context = "java", logging.WARNING, contextvars.Context()
-    for read in lines:
-        text = read.rstrip("\r\n")
-        if (logged := _marks.pop(text, None)) is not None:
-            logged.set()
-            continue
-        thread, _, line = text.removeprefix("[").partition("] ")
-        first, _, rest = line.partition(" ")
-        if text.startswith("[") and first in _LEVELS and " - " in rest:
-            named, _, text = rest.partition(" - ")
-            logger, level, context = named, _LEVELS[first], _context_of(thread)
-        context.run(logging.getLogger(logger).log, level, "%s", text)
-
-
-def _log_printed(lines: Iterable[str]) -> None:
-    for line in lines:
-        _context_of("").run(logging.getLogger("java").info, "%s", line.rstrip("\r\n"))

@@ -8,6 +8,7 @@ from typing import Final
 
 from connect import settings
 from connect.java import jvm
+from connect.java.jvm_options import refusal
 from connect.settings.isolation_keys import JAVA_CONNECTOR_ISOLATION
 
 
@@ -29,8 +30,8 @@ def _options(name: str, value: str) -> None:
     for option in options:
         if not option.startswith("-"):
             raise ValueError(f'"{option}" is not an option of Java: options begin with a dash.')
-    if refusal := jvm.refusal(tuple(options)):
-        raise ValueError(f"Java does not start with these options: {refusal}.")
+    if refused := refusal(tuple(options)):
+        raise ValueError(f"Java does not start with these options: {refused}.")
 
 
 #: All of them.

@@ -8,11 +8,12 @@ from functools import cache
 from typing import Any, ClassVar, Final
 
 from connect.java import jvm
+from connect.java.jvm_options import OPTIONS
 from connect.java.settings import definition_of
 from connect.settings import Definition
 
 #: A batch that has crossed is garbage. With twice the room for young objects, a crossing takes a quarter less CPU.
-_ROOM_FOR_BATCHES: Final = ("-Xms128m", *(option for option in jvm.OPTIONS if not option.startswith("-Xms")))
+_ROOM_FOR_BATCHES: Final = ("-Xms128m", *(option for option in OPTIONS if not option.startswith("-Xms")))
 
 _loaders: dict[str | None, jvm.PluginLoaders] = {}
 _loading = threading.Lock()

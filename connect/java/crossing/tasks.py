@@ -19,6 +19,7 @@ from connect.data.batch import SinkBatch, SourceBatch
 from connect.data.record import SinkRecord, SourceRecord, TopicPartition
 from connect.java import jvm
 from connect.java.crossing.classes import crossing
+from connect.java.logs import logs_of
 from connect.java.offsets import offset_reader
 from connect.java.stand_in import loaders
 
@@ -51,7 +52,7 @@ class _JavaTask:
     def _begin(self, config: Mapping[str, str], context: Any) -> None:
         jvm.attach()
         self.context.exit_stack.callback(jvm.detach)
-        self.context.exit_stack.enter_context(jvm.logs_of(f"{self.context.connector}-{self.context.task_id}"))
+        self.context.exit_stack.enter_context(logs_of(f"{self.context.connector}-{self.context.task_id}"))
         self._crossing = crossing()
         self._on_its_thread(lambda: self._create(config, context))
 

@@ -46,6 +46,7 @@ LAST_LINE = """
 import json, logging
 from contextvars import ContextVar
 from connect.java import jvm
+from connect.java.logs import logs_of
 
 task, lines = ContextVar("task", default=""), []
 
@@ -57,9 +58,9 @@ logging.getLogger().addHandler(Keep())
 jvm.start()
 error = jvm.java("java.lang.System").err
 task.set("orders-0")
-with jvm.logs_of("orders-0"):
+with logs_of("orders-0"):
     task.set("orders-1")
-    with jvm.logs_of("orders-1"):
+    with logs_of("orders-1"):
         for number in range(500):
             error.println(f"[task-thread-orders-1] WARN x.Y - line {number}")
 print(json.dumps(lines))

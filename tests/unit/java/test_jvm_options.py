@@ -1,8 +1,11 @@
 """Options of a user replace those of the runtime that say the same: a JVM has one collector and one size."""
 
+from collections.abc import Callable
+from typing import NoReturn
+
 import pytest
 
-from connect.java import jvm
+from connect.java import jvm_options
 from connect.java.options import PROCESS_SETTINGS
 from connect.jvm.java import JavaNotFound, find_java
 
@@ -29,16 +32,16 @@ def test_what_a_user_says_counts(monkeypatch: pytest.MonkeyPatch, where: str, gi
         monkeypatch.delenv(name, raising=False)
     if where != "java.options":
         monkeypatch.setenv(where, given)
-    left = jvm._left_of(DEFAULTS, given.split() if where == "java.options" else [])
+    left = jvm_options.left_of(DEFAULTS, given.split() if where == "java.options" else [])
     assert left == [option for option in DEFAULTS if option not in replaced]
 
 
 @pytest.fixture
-def has_java() -> None:
+def has_java(cannot_have: Callable[[str, object], NoReturn]) -> None:
     try:
         find_java()
     except JavaNotFound as error:
-        pytest.skip(str(error))
+        cannot_have("Java", error)
 
 
 @pytest.mark.usefixtures("has_java")
