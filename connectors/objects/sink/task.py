@@ -6,10 +6,9 @@ import datetime as dt
 import importlib.util
 import logging
 import time
-from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
@@ -19,6 +18,7 @@ from connect.kit import RetryBudget
 from connectors.objects.formats.parquet import Parquet
 from connectors.objects.sink.bad_rows import BadRows
 from connectors.objects.sink.compatibility import Unfit
+from connectors.objects.sink.progress import PartitionProgress, Stretch
 from connectors.objects.sink.rotation import Append, Close, End, Part, Rotation, Step
 from connectors.objects.store import OTHER, raised
 
@@ -36,60 +36,6 @@ _ROOM_S: Final = 20.0
 #: How long a commit waits for uploads if it ends files itself.
 _COMMIT_S: Final = 60.0
 _LONGEST_BACKOFF_S: Final = 60.0
-
-
-@dataclass(slots=True)
-class _Stretch:
-    """Files that are committed together.
-
-    Attributes:
-        first: offset of its first record.
-        pending: files that are not durable yet.
-    """
-
-    first: int
-    pending: set[File] = field(default_factory=set)
-    ended: bool = False
-
-
-@dataclass(slots=True)
-class _Partition:
-    """What the task knows of a partition.
-
-    Attributes:
-        files: the open ones: the file of a part, and those of keys and headers beside it.
-        stretches: those not durable yet, in order; the last may be open.
-        behind: patterns where other objects were found, and the last offsets in those.
-        since: where the first of those began, as far as this task knows. No offset from there to their ends is
-            committed: a task that began in between would find no object that begins there, and write the rest again.
-        last: the last offset taken.
-        fresh: whether nothing became durable since the partition was assigned: others may have written what comes now.
-        seen: the patterns checked meanwhile.
-    """
-
-    rotation: Rotation
-    files: dict[int, list[File]] = field(default_factory=dict)
-    stretches: deque[_Stretch] = field(default_factory=deque)
-    behind: dict[str, int] = field(default_factory=dict)
-    since: int | None = None
-    last: int = -1
-    fresh: bool = True
-    seen: set[str] = field(default_factory=set)
-
-    def oldest(self, coming: int) -> int:
-        """The first offset that is not durable, given the one that comes next: files that are open begin before it."""
-        return min(coming, self.stretches[0].first) if self.stretches else coming
-
-    def forget_behind(self, coming: int) -> None:
-        """Forget the other objects when all that is not durable lies behind them."""
-        if self.behind and self.oldest(coming) > max(self.behind.values()):
-            self.behind, self.since = {}, None
-
-    def held_back(self, offset: int) -> int:
-        """The offset up to which all is durable, given that this much is written: see `since`."""
-        if self.since is None or offset > max(self.behind.values()):
-            return offset
-        return min(offset, self.since)
 
 
 class _Plan(NamedTuple):
@@ -145,7 +91,7 @@ class ObjectSinkTask(SinkTask):
         self._batches = Batches(options)
         self._beside = options.keys_format is not None or options.headers_format is not None
         self._rules = replace(options.rules, by_schema=self._batches.by_schema)
-        self._partitions: dict[TopicPartition, _Partition] = {}
+        self._partitions: dict[TopicPartition, PartitionProgress] = {}
         self._owners: dict[File, TopicPartition] = {}
         self._topics: LruCache[str, str] = LruCache(10_000)  # patterns, and whose records have them
         self._rewound: dict[TopicPartition, int] = {}  # in the current call: where they continue
@@ -257,7 +203,7 @@ class ObjectSinkTask(SinkTask):
                     "own, or write them by two connectors with different topics.dir or file.name.prefix."
                 )
 
-    def _look(self, topic: str, known: _Partition, rows: Sequence[int], prepared: Prepared) -> None:
+    def _look(self, topic: str, known: PartitionProgress, rows: Sequence[int], prepared: Prepared) -> None:
         """Find the objects that an earlier task wrote of these rows without committing their offsets.
 
         Files that end by the clock end elsewhere this time: what exists already is left out. The store would refuse
@@ -337,7 +283,7 @@ class ObjectSinkTask(SinkTask):
         """Open the files of a part: those of keys and headers first."""
         known = self._partitions[partition]
         if not known.stretches or known.stretches[-1].ended:
-            known.stretches.append(_Stretch(part.first))
+            known.stretches.append(Stretch(part.first))
         stretch = known.stretches[-1]
         files = []
         name = self._options.names.key(part.pattern, part.first)
@@ -445,14 +391,14 @@ class ObjectSinkTask(SinkTask):
             self._stale[partition] = known.last
         self.context.rewind({partition: first})
 
-    def _give_up(self, known: _Partition) -> None:
+    def _give_up(self, known: PartitionProgress) -> None:
         files = [file for stretch in known.stretches for file in stretch.pending]
         for file in files:
             self._owners.pop(file, None)
         self._files.drop(files)
 
-    def _new_partition(self, behind: dict[str, int] | None = None, since: int | None = None) -> _Partition:
-        return _Partition(Rotation(self._rules, self._batches.adopt), behind=behind or {}, since=since)
+    def _new_partition(self, behind: dict[str, int] | None = None, since: int | None = None) -> PartitionProgress:
+        return PartitionProgress(Rotation(self._rules, self._batches.adopt), behind=behind or {}, since=since)
 
     def _current(self, batch: SinkBatch) -> SinkBatch:
         """The batch without what was consumed before a partition was rewound: that comes again."""
