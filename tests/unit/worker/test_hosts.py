@@ -2,19 +2,13 @@
 
 import logging
 import os
-import signal
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import psutil
 import pytest
 
-from connect.errors import ConnectError
 from connect.pipeline.build import folders_of_chain
 from connect.pipeline.error_kinds import ErrorKind
 from connect.plugins import PluginKind, PluginRef, Plugins
@@ -23,71 +17,7 @@ from connect.worker.hosts import ConnectorCallError, ConnectorHosts
 from connect.worker.processes import start_server
 from tests.support.waiting import until
 
-PLUGINS = str(Path(__file__).with_name("plugins"))
-WITHIN_S = 30.0
-TRYING = PluginRef(name="trying", kind=PluginKind.SOURCE, target="trying:TryingConnector", aliases=(), folder=PLUGINS)
-MISSING = PluginRef(name="missing", kind=PluginKind.SOURCE, target="trying:Missing", aliases=(), folder=PLUGINS)
-
-
-class Listener:
-    """Notes what connectors say."""
-
-    def __init__(self) -> None:
-        self.events: list[tuple[str, ...]] = []
-        self.offset_error: str | None = None
-
-    def reconfigure(self, connector: str) -> None:
-        self.events.append(("reconfigure", connector))
-
-    def connector_failed(self, connector: str, summary: str, trace: str, kind: ErrorKind) -> None:
-        self.events.append(("failed", connector, summary, trace))
-
-    def connector_lost(self, connector: str) -> None:
-        self.events.append(("lost", connector))
-
-    def source_offsets(self, connector: str, partitions: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any] | None]:
-        if self.offset_error:
-            raise ConnectError(self.offset_error)
-        return [{"position": 7} for _ in partitions]
-
-
-class Run:
-    """Hosts, and calls on the connectors in them."""
-
-    def __init__(self) -> None:
-        start_server()
-        self.listener = Listener()
-        self.hosts = ConnectorHosts([PLUGINS], logging.INFO)
-        self.hosts.listen(self.listener)
-        self.pids: set[int] = set()
-
-    def start(self, name: str, ref: PluginRef = TRYING, timeout: float = WITHIN_S, **config: str) -> Any:
-        config = {key.replace("__", "."): value for key, value in config.items()}
-        request = messages.StartConnector(ref.target, ref.folder, config, ["hunter22"], "worker")
-        return self.hosts.call(ref, name, request, timeout, messages.ConnectorStarted)
-
-    def choices(self, key: str, timeout: float = WITHIN_S, **config: str) -> messages.Listed:
-        config = {key.replace("__", "."): value for key, value in config.items()}
-        request = messages.ListChoices(TRYING.target, TRYING.folder, key, config, ["hunter22"], 3)
-        return self.hosts.call_apart(TRYING, request, timeout, messages.Listed)
-
-    def pid(self, name: str) -> int:
-        """The process in which a connector is."""
-        configs = self.hosts.call(TRYING, name, messages.CutTasks(1), WITHIN_S, list[dict[str, str]])
-        pid = int(configs[0]["pid"])
-        self.pids.add(pid)
-        return pid
-
-    def close(self) -> None:
-        self.hosts.close()
-        until(lambda: not any(map(psutil.pid_exists, self.pids)))
-
-
-@pytest.fixture
-def run() -> Iterator[Run]:
-    made = Run()
-    yield made
-    made.close()
+from .host_run import MISSING, PLUGINS, TRYING, WITHIN_S, Run
 
 
 def test_connectors_of_one_plugin_share_a_process_that_is_not_ours(run):
@@ -258,128 +188,6 @@ def test_an_error_of_one_connector_leaves_its_process_to_the_others(run):
 def test_a_class_that_is_not_there_is_named(run):
     with pytest.raises(ConnectorCallError, match="Missing"):
         run.start("a", MISSING)
-
-
-@pytest.mark.promise("P6")
-@pytest.mark.parametrize("how", ["hang", "hold the interpreter"])
-def test_a_connector_that_hangs_is_given_up_and_its_neighbours_are_told(run, how):
-    for name in ("good", "fair"):
-        run.start(name)
-    before = run.pid("good")
-    with pytest.raises(ConnectorCallError, match=r"Connector bad did not return from start within 0.3 s"):
-        run.start("bad", timeout=0.3, start__do=how)
-    until(lambda: {("lost", "good"), ("lost", "fair")} <= {*run.listener.events})
-    assert not psutil.pid_exists(before)
-    for name in ("good", "fair", "bad"):
-        run.start(name)
-    assert run.pid("good") == run.pid("fair")
-    assert run.pid("good") != run.pid("bad")  # it will not take its neighbours with it again
-
-
-@pytest.mark.promise("P6")
-def test_neighbours_start_and_stop_while_connectors_hang(run):
-    run.start("good")
-    stuck = [threading.Thread(target=partial(hang, run, f"bad-{number}"), daemon=True) for number in range(3)]
-    for thread in stuck:
-        thread.start()
-    run.start("new", timeout=WITHIN_S / 2)
-    assert run.pid("new") == run.pid("good")
-    run.hosts.call(TRYING, "good", messages.StopConnector(), WITHIN_S / 2, type(None))
-    assert all(thread.is_alive() for thread in stuck)
-
-
-def hang(run, name: str) -> None:
-    with suppress(ConnectorCallError):  # at the end of the test
-        run.start(name, timeout=WITHIN_S, start__do="hang")
-
-
-@pytest.mark.promise("P6")
-def test_whoever_checks_a_configuration_meanwhile_gets_the_answer(run, tmp_path):
-    asked = tmp_path / "asked"
-    answers: list[Any] = []
-    config = {"name": "new", "connector.class": "trying.TryingConnector", "hangs.once": str(asked)}
-    checking = threading.Thread(target=lambda: answers.append(run.hosts.validate(TRYING, {}, config, [], WITHIN_S)))
-    checking.start()
-    until(lambda: asked.exists() and asked.read_text())
-    with pytest.raises(ConnectorCallError, match="Connector bad did not return"):
-        run.start("bad", timeout=0.3, start__do="hang")
-    checking.join(WITHIN_S)
-    assert len(answers) == 1
-    assert asked.read_text() == "asked\nasked\n"
-
-
-@pytest.mark.promise("P6")
-def test_whoever_checks_a_configuration_while_the_deleted_one_of_its_name_is_forgotten_gets_the_answer(run, tmp_path):
-    asked = tmp_path / "asked"
-    answers: list[Any] = []
-    with pytest.raises(ConnectorCallError, match="Connector again did not return"):
-        run.start("again", timeout=0.3, start__do="hang")
-    config = {"name": "again", "connector.class": "trying.TryingConnector", "hangs.once": str(asked)}
-    checking = threading.Thread(target=lambda: answers.append(run.hosts.validate(TRYING, {}, config, [], WITHIN_S)))
-    checking.start()
-    until(lambda: asked.exists() and asked.read_text())
-    run.hosts.forget("again")
-    checking.join(WITHIN_S)
-    assert len(answers) == 1
-    assert asked.read_text() == "asked\nasked\n"
-
-
-@pytest.mark.promise("P6")
-def test_a_connector_that_hung_comes_back_while_its_process_is_still_dying(run):
-    config = {"name": "bad", "connector.class": "trying.TryingConnector"}
-    for _ in range(10):
-        run.start("good")
-        run.listener.events.clear()
-        with pytest.raises(ConnectorCallError, match="Connector bad did not return"):
-            run.start("bad", timeout=0.1, start__do="hang")
-        run.hosts.forget("bad")  # it was deleted, and is recreated at once
-        assert run.hosts.validate(TRYING, {}, config, [], WITHIN_S)
-        until(lambda: ("lost", "good") in run.listener.events)
-        run.hosts.forget("good")
-
-
-@pytest.mark.promise("P6")
-@pytest.mark.parametrize(
-    ("how", "words"), [("exit", "exit code 7"), ("crash", "The connector's process was ended by SIGSEGV")]
-)
-def test_a_connector_that_crashes_is_told_in_words_and_its_neighbours_too(run, how, words):
-    run.start("good")
-    with pytest.raises(ConnectorCallError, match=words):
-        run.start("bad", start__do=how)
-    until(lambda: ("lost", "good") in run.listener.events)
-    run.start("good")
-    run.pid("good")
-
-
-@pytest.mark.promise("P9")
-def test_a_connector_alone_in_its_process_that_dies_has_failed(run, tmp_path):
-    when = tmp_path / "now"
-    with pytest.raises(ConnectorCallError):
-        run.start("a", start__do="exit")  # from here on it has a process of its own
-    run.start("a", start__do="exit later", when=str(when))
-    run.listener.events.clear()
-    when.touch()
-    event = until(lambda: [event for event in run.listener.events if event[0] == "failed"])[0]
-    assert event[:2] == ("failed", "a")
-    assert "exit code 7" in event[2]
-
-
-def test_a_host_that_is_killed_fails_the_calls_that_wait(run):
-    run.start("a")
-    pid = run.pid("a")
-    errors: list[Exception] = []
-
-    def call() -> None:
-        try:
-            run.start("b", start__do="hang")
-        except ConnectError as error:
-            errors.append(error)
-
-    waiting = threading.Thread(target=call)
-    waiting.start()
-    os.kill(pid, signal.SIGKILL)
-    waiting.join(WITHIN_S)
-    assert "SIGKILL" in str(errors[0]) or "gone" in str(errors[0])
 
 
 def test_what_a_connector_asks_and_says_is_answered(run, caplog):
