@@ -126,7 +126,8 @@ class DeadLetterView(msgspec.Struct):
 
 
 def fingerprint(context: ErrorContext) -> str:
-    """The key of a kind of error: its words without numbers and quoted values."""
-    said = general((context.message or "")[: 4 * PREVIEW])
+    """The key of a kind of error: the beginning of its words without numbers and quoted values."""
+    # Cut after what varies is gone, too: before it, the cut falls elsewhere in each message.
+    said = general((context.message or "")[: 4 * PREVIEW])[:PREVIEW]
     text = f"{context.stage}\0{context.class_name}\0{context.exception}\0{said}"
     return hashlib.sha256(text.encode()).hexdigest()[:12]

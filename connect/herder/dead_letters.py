@@ -219,10 +219,9 @@ class DeadLetters:
         groups: dict[str, LetterGroup] = {}
         count, complete = 0, True
         try:
-            for stored in self.each(wanted):
+            for stored, told in self._each(wanted):
                 count += 1
-                _, context = ErrorContext.split(stored.headers)
-                context = context or ErrorContext()
+                context = told or ErrorContext()
                 name = fingerprint(context)
                 if name not in groups and len(groups) >= _MOST_GROUPS:
                     complete = False
@@ -230,6 +229,8 @@ class DeadLetters:
                 _count(groups, name, stored, context)
         except TimeoutError:
             complete = False
+        for group in groups.values():
+            group.message = None if group.message is None else redactor.redact(group.message)[:PREVIEW]
         ordered = sorted(groups.values(), key=lambda group: (-group.count, group.fingerprint))
         return LetterGroups(self.topic, ordered, count, complete)
 
@@ -240,10 +241,15 @@ class DeadLetters:
             TimeoutError: there was not enough time to read all.
             ConnectError: the topic cannot be read.
         """
+        for stored, _ in self._each(wanted):
+            yield stored
+
+    def _each(self, wanted: Wanted) -> Iterator[tuple[StoredRecord, ErrorContext | None]]:
+        """As `each`, with what the headers say of the error."""
         for stored in self.browser.read(self.topic, self._wanted_spans(wanted), self._patience):
             _, context = ErrorContext.split(stored.headers)
             if wanted.takes(stored, context):
-                yield stored
+                yield stored, context
 
     def _spans(self) -> dict[int, Span]:
         try:
@@ -282,6 +288,7 @@ class DeadLetters:
 
 
 def _count(groups: dict[str, LetterGroup], name: str, stored: StoredRecord, context: ErrorContext) -> None:
+    """Add a letter to its group. The message is that of the newest, whole and with its secrets."""
     group = groups.get(name)
     if group is None:
         group = groups[name] = LetterGroup(
@@ -293,7 +300,7 @@ def _count(groups: dict[str, LetterGroup], name: str, stored: StoredRecord, cont
         group.first = at
     if group.last is None or (at is not None and at >= group.last):
         group.last = at if at is not None else group.last
-        group.message = None if context.message is None else redactor.redact(context.message)[:PREVIEW]
+        group.message = context.message
         group.partition, group.offset = stored.partition, stored.offset
 
 

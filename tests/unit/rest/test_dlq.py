@@ -288,3 +288,11 @@ def test_dead_letters_without_error_headers_are_a_group_like_others(client, lett
     group = LetterGroup(name, "", "", "", None, 1, 1000, 1000, 0, 1)
     monkeypatch.setattr(letters, "groups", lambda _: LetterGroups("dead", [group], 1, True))
     assert "Their headers do not say</a>" in client.get("/ui/connectors/orders/dead-letters").text
+
+
+def test_long_messages_that_differ_in_what_varies_have_one_fingerprint() -> None:
+    def of(first: int) -> str:
+        told = f"row {first}: " + "; ".join(f"field {n} is not a number" for n in range(300))
+        return fingerprint(ErrorContext(stage="VALUE_CONVERTER", message=told))
+
+    assert of(1) == of(1_000_000) != of(-1)
