@@ -37,7 +37,12 @@ _NUMBERS: Final[Mapping[str, tuple[str, int]]] = {
     "socket.connection.setup.timeout.max.ms": ("socket_connection_setup_timeout_max_ms", 30_000),
 }
 _BUFFERS: Final = {"send.buffer.bytes": socket.SO_SNDBUF, "receive.buffer.bytes": socket.SO_RCVBUF}
-_PASSWORD_MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+# Java's class that logs in, by mechanism.
+_PASSWORD_MECHANISMS: Final = {
+    "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
+    "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
+    "SCRAM-SHA-512": "org.apache.kafka.common.security.scram.ScramLoginModule",
+}
 _NAMES: Final = re.compile(r"^((\[Error \d+\]|\w+Error:) )*")  # before what a broker said
 _RETRY: Final = 0.25  # seconds between two tries to connect
 
@@ -99,7 +104,7 @@ def _sasl(java: Mapping[str, str]) -> dict[str, Any]:
             raise ClientSettingError(
                 "sasl.jaas.config",
                 f"{mechanism} needs a user and a password: "
-                'org.apache.kafka.common.security.scram.ScramLoginModule required username="..." password="...";',
+                f'{_PASSWORD_MECHANISMS[mechanism]} required username="..." password="...";',
             )
         return {
             "sasl_mechanism": mechanism,
