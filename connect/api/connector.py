@@ -100,7 +100,10 @@ class Connector(Plugin):
         return ()
 
     def task_class(self) -> type[Any]:
-        """The class of the tasks."""
+        """The class of the tasks: `task`, unless the connector says otherwise.
+
+        Called after `start` too, and before it where only the class is asked for: do not rely on what `start` sets.
+        """
         if self.task is None:
             raise NotImplementedError(f"{type(self).__name__} sets no `task`.")
         return self.task
