@@ -76,7 +76,10 @@ def _cut(target: str, folder: str | None, config: Mapping[str, str]) -> tuple[st
     finally:
         life.end()
     if not configs:
-        raise ConnectError(f"{type(made).__name__} has nothing to do: it gives no task a configuration.")
+        raise ConnectError(
+            f"{type(made).__name__} has nothing to do: it gives no task a configuration. "
+            "Check that what its keys name, such as tables, is there."
+        )
     text = {str(key): str(value) for key, value in configs[0].items()}
     return f"{task.__module__}:{task.__qualname__}", folder, text
 

@@ -9,6 +9,7 @@ from typing import Final, Literal
 from connect import settings
 from connect.data.record import TopicPartition
 from connect.errors import ConfigError
+from connect.kafka.clients.settings import Kind, unknown_setting
 from connect.kafka.reading.topic_ends import TopicEnds
 from connect.plugins import Plugins
 from connect.settings.java_regex import java_regex
@@ -168,11 +169,16 @@ class Reading:
 
 
 def refuse_misspelt(worker: Mapping[str, str], config: Mapping[str, str], kind: Literal["source", "sink"]) -> None:
-    """Raise ConfigError for a key of a converter, transformation or predicate that is probably a mistake."""
+    """Raise ConfigError for a key of a converter, transformation, predicate or client that is probably a mistake."""
     from connect.pipeline.validation import misspelt_keys
 
     for key, message in misspelt_keys(Plugins.discover([]), worker, config, kind):
         raise ConfigError(key, message)
+    client: Kind = "producer" if kind == "source" else "consumer"
+    for key in (*worker, *config):
+        name = key.removeprefix(f"{client}.override.")
+        if (name != key or CLIENT_KEYS.fullmatch(key)) and (unknown := unknown_setting(client, name)):
+            raise ConfigError(key, f"is not an option: {unknown}")
 
 
 def with_small_aliases(given: Mapping[str, str]) -> dict[str, str]:

@@ -76,6 +76,8 @@ class ConnectSource(DataSource):
 
         plan = self._shaped(schema)
         ends = TopicEnds(plan.worker, plan.config, plan.subscription())
+        if plan.fail_on_data_loss:  # else a topic may come later, or be gone
+            check_topics(plan, ends.partitions())
         start = as_map(self._reading.begins(ends, otherwise="latest"))
         return FrameStreamReader(replace(plan, start=start, parts=plan.parts or 1), schema)
 

@@ -180,7 +180,10 @@ class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                     " reading was to go on: it was recreated, or truncated."
                 )
                 if self._plan.fail_on_data_loss:
-                    raise DataLossError(f"{words} Reset the connector's offsets, or set fail.on.data.loss=false.")
+                    raise DataLossError(
+                        f"{words} Reset the connector's offsets (a DataFrame's stream: take another checkpoint), "
+                        "or set fail.on.data.loss=false."
+                    )
                 log.warning("%s It is read from its first record.", words)
                 del known[partition]
         return {**known, **self._firsts([partition for partition in ends if partition not in known])}

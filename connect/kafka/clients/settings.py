@@ -39,6 +39,7 @@ __all__ = [
     "task_client_settings",
     "task_java_settings",
     "translate",
+    "unknown_setting",
 ]
 
 # Java's partitions, order and durability, which are not librdkafka's defaults.
@@ -153,6 +154,14 @@ def client_login(java: Mapping[str, str]) -> tuple[str, str]:
     return found["sasl.username"], found.get("sasl.password", "")
 
 
+def unknown_setting(kind: Kind, key: str) -> str | None:
+    """What to tell of a key that is a setting neither of Java's client nor of librdkafka; None of one that is."""
+    if key in RULES[kind] or key in PROPERTIES:
+        return None
+    near = difflib.get_close_matches(key, [*RULES[kind], *PROPERTIES], 1)
+    return f"no {kind} knows it" + (f"; did you mean {near[0]}?" if near else "")
+
+
 def _inherited(kind: Kind, key: str, own: Mapping[str, str]) -> bool:
     if kind == "admin":
         return isinstance(RULES["admin"].get(key), Mapped | Computed | Refused)
@@ -251,10 +260,8 @@ def _translate(kind: Kind, java: Mapping[str, str], written: Mapping[str, str]) 
     # librdkafka's own spelling says more exactly what is wanted, so it comes last.
     for key, value in native.items():
         shown = written.get(key, key)
-        if key not in PROPERTIES:
-            near = difflib.get_close_matches(key, [*RULES[kind], *PROPERTIES], 1)
-            hint = f"; did you mean {near[0]}?" if near else ""
-            warnings.append(f"{shown}: it has no effect: no {kind} knows it{hint}")
+        if unknown := unknown_setting(kind, key):
+            warnings.append(f"{shown}: it has no effect: {unknown}")
         elif PROPERTIES[key].scope not in {"any", kind}:
             warnings.append(f"{shown}: it has no effect: it is a setting of a {PROPERTIES[key].scope}")
         else:

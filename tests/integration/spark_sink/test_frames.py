@@ -190,6 +190,13 @@ def test_a_topic_that_does_not_exist_is_named(reader: Reader, broker: Broker) ->
             made.load().collect()
 
 
+def test_a_stream_of_a_topic_that_does_not_exist_fails(reader: Reader, tmp_path: Path) -> None:
+    stream = reader("no-such", stream=True).schema("n int").load().writeStream
+    made = stream.foreachBatch(lambda df, _: None).option("checkpointLocation", (tmp_path / "c").as_uri())
+    with pytest.raises(Exception, match="there is no topic no-such"):
+        made.trigger(availableNow=True).start().awaitTermination(120)
+
+
 def test_records_that_all_fail_say_why(reader: Reader, broker: Broker) -> None:
     topic = make_topic(broker)
     produce(broker, topic, [{"n": 1}])
@@ -215,6 +222,8 @@ def test_records_that_wider_columns_would_hold_are_tolerated(reader: Reader, bro
         ({"topics_regex": "x.*"}, "topics.*is needed, or topics.regex, and not both"),
         ({"errors_retry_topics": "a"}, "errors.retry.topics.*is not an option.*connect docs frames"),
         ({"value_converter_schemas_enabel": "true"}, "enabel.*Did you mean value.converter.schemas.enable"),
+        ({"ssl_trustore_location": "x"}, "ssl.trustore.location.*did you mean ssl.truststore.location"),
+        ({"consumer_override_fetch_min_byte": "1"}, "no consumer knows it; did you mean fetch.min.bytes"),
         ({"transforms_late_type": "HoistField$Value"}, '"late" is not among the aliases in transforms'),
     ],
 )

@@ -187,6 +187,7 @@ def test_rows_into_a_table_of_a_database(spark: Any, tmp_path: Path) -> None:
     [
         ({"value_convertor": "x"}, "value.convertor.*is not an option of writing. Did you mean value.converter"),
         ({"value_converter_schemas_enabel": "true"}, "enabel.*Did you mean value.converter.schemas.enable"),
+        ({"producer_override_liner_ms": "1"}, "no producer knows it; did you mean linger.ms"),
         ({"bootstrap_servers": "localhost:1"}, "Nothing can be written: No broker answers at localhost:1"),
         ({"key_fields": "m"}, 'key.fields.*there is no column "m"'),
         ({"topic": ""}, 'topic.*is missing. Set it, or give the DataFrame a column "_topic"'),
