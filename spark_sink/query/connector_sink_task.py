@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from spark_sink.connector_sink import progress_files
 from spark_sink.connector_sink.plan import FlushOptions, WritePlan
 from spark_sink.connector_sink.register import register_writer
 from spark_sink.query.sink_task import SinkQuery, SinkQueryTask
+from spark_sink.query.supervised import Query
 
 
 class ConnectorSinkTask(SinkQueryTask):
@@ -70,8 +72,8 @@ class ConnectorSinkTask(SinkQueryTask):
             failing=progress.failing or said.waiting,
         )
 
-    def last_report(self) -> None:
-        super().last_report()
+    def last_report(self, interrupted: Sequence[Query]) -> None:
+        super().last_report(interrupted)
         self._add_measured()
 
     def _add_measured(self) -> None:

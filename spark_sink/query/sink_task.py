@@ -284,8 +284,7 @@ class SinkQueryTask(SupervisedTask):
         """Where to continue without a failing batch: a user who alters offsets does so because of it."""
         if isinstance(error, RetriableError):
             raise error
-        batch, end = self.generations.begun(generation, query.name)
-        written = self.written(query, batch, {partition.topic for partition in end})
+        end, written = self._begun(query, generation)
         positions = {**positions, **{partition: at for partition, at in end.items() if partition.topic in written}}
         if all(partition.topic in written for partition in end):
             log.info("the batch that was begun before offsets were altered is in the table already")
@@ -302,6 +301,11 @@ class SinkQueryTask(SupervisedTask):
             error,
         )
         return positions
+
+    def _begun(self, query: SinkQuery, generation: Generation) -> tuple[dict[TopicPartition, int], set[str]]:
+        """The end of the last batch that was begun, and those of its topics whose records the target has."""
+        batch, end = self.generations.begun(generation, query.name)
+        return end, self.written(query, batch, {partition.topic for partition in end})
 
     def _begin_shut(self, query: SinkQuery, generation: Generation, lease_file: str) -> Any:
         """The query, started for a batch that was begun; None where no record is there that shows its columns."""
@@ -321,7 +325,9 @@ class SinkQueryTask(SupervisedTask):
             self._report()
 
     def _report(self) -> None:
-        offsets = {partition: offset for query in self.queries for partition, offset in query.progress.offsets.items()}
+        self._report_offsets({at: offset for query in self.queries for at, offset in query.progress.offsets.items()})
+
+    def _report_offsets(self, offsets: Mapping[TopicPartition, int]) -> None:
         changed = {
             partition: offset for partition, offset in offsets.items() if self._reported.get(partition) != offset
         }
@@ -338,8 +344,23 @@ class SinkQueryTask(SupervisedTask):
     def failing(self) -> str:
         return self._problem
 
-    def last_report(self) -> None:
+    def last_report(self, interrupted: Sequence[Query]) -> None:
         self._report()
+        for query in interrupted:
+            assert isinstance(query, SinkQuery)
+            self._report_interrupted(query)
+
+    def _report_interrupted(self, query: SinkQuery) -> None:
+        """Report the batch of a query that was ended before it told its end: another engine would write it again."""
+        try:
+            positions, unfinished = self.generations.positions(self.generation, query.name)
+            if unfinished:
+                end, written = self._begun(query, self.generation)
+                positions = {at: offset for at, offset in end.items() if at.topic in written}
+        except Exception as error:  # Spark may be gone
+            log.debug("What %s wrote at last is not known: %s", query.name, error)
+        else:
+            self._report_offsets(positions)
 
     def _make_dead_letter_topic(self) -> None:
         def wait(seconds: float) -> None:

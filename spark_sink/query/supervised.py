@@ -12,7 +12,7 @@ import random
 import shutil
 import time
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -147,10 +147,11 @@ class SupervisedTask(EngineTask):
     def stop(self) -> None:
         self.lease_file.hold_until(0.0)  # nothing new begins
         self._let_finish()
+        interrupted = [query for query in self.queries if self._is_busy(query)]
         for query in self.queries:
             self._end(query)
         if self._prepared:
-            self.last_report()
+            self.last_report(interrupted)
 
     def _let_finish(self) -> None:
         """Wait a moment for batches that are being written: an interrupted one may be written, and not reported."""
@@ -172,8 +173,11 @@ class SupervisedTask(EngineTask):
             log.debug("%s", error)
             return False
 
-    def last_report(self) -> None:
-        """Called when all queries have ended and the session is still open, if `prepare` was not given up."""
+    def last_report(self, interrupted: Sequence[Query]) -> None:
+        """Called when all queries have ended and the session is still open, if `prepare` was not given up.
+
+        Those that were interrupted have not told the end of a batch, which may be written all the same.
+        """
 
     def _open_gate(self) -> None:
         self.lease_file.hold_until(0.0 if self._paused else self.context.lease_until())

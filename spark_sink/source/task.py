@@ -269,7 +269,7 @@ class SourceQueryTask(SupervisedTask):
         if self._committed is not None:
             self._committed.close()
 
-    def last_report(self) -> None:
+    def last_report(self, interrupted: Sequence[Query]) -> None:
         self._report()
 
     def _report(self) -> None:

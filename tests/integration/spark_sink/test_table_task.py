@@ -2,6 +2,7 @@
 
 import json
 import sys
+import threading
 import uuid
 from collections.abc import Callable
 from contextlib import suppress
@@ -15,6 +16,7 @@ from deltalake import DeltaTable
 from connect.errors import ConfigError, ConnectError, RetriableError
 from connect.kafka.broker.embedded import Broker
 from spark_sink.query import supervised, table_task
+from spark_sink.query.table_task import TableTask
 from spark_sink.session import Session
 from spark_sink.tables import TableWriter
 
@@ -306,6 +308,37 @@ def test_a_batch_that_is_in_the_table_is_not_repeated_though_it_cannot_be_read_a
     one.alter({(topic, 0): 5})
     one.run_until({(topic, 0): 10, (topic, 1): 10})
     assert numbers(lake / "rows") == sorted([*range(10), *range(5, 10), *range(100, 110)])
+
+
+@pytest.mark.slow
+@pytest.mark.promise("P10")
+def test_a_batch_that_was_written_while_its_query_was_ended_is_reported(
+    broker: Broker, sink: MakeSink, lake: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the worker's engine, to which the connector may move now, writes it again."""
+    ending = threading.Event()
+
+    class EndedAfterWriting(TableWriter):
+        def __call__(self, df: Any, batch_id: int, *ranges: Any) -> None:
+            super().__call__(df, batch_id, *ranges)
+            assert ending.wait(60)
+            raise RuntimeError("ended within its batch")
+
+    end = TableTask._end
+
+    def ended(task: TableTask, query: Any) -> None:
+        ending.set()
+        end(task, query)
+
+    monkeypatch.setattr(table_task, "TableWriter", EndedAfterWriting)
+    monkeypatch.setattr(TableTask, "_end", ended)
+    topic = make_topic(broker)
+    produce(broker, topic, [{"n": n} for n in range(10)])
+    one = sink(topic)
+    with one.running() as run:
+        run.until(lambda: numbers(lake / "rows") == list(range(10)))
+        assert one.committed() == {}
+    assert {at: offset for at, (offset, _) in one.committed().items()} == {(topic, 0): 10}
 
 
 @pytest.mark.slow

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import SimpleNamespace
@@ -45,7 +45,7 @@ class Task(SupervisedTask):
     def begin(self, query: Query) -> Any:
         return None
 
-    def last_report(self) -> None:
+    def last_report(self, interrupted: Sequence[Query]) -> None:
         self.calls.append("last report")
 
 
