@@ -24,7 +24,8 @@ def test_what_a_broker_says_before_it_hangs_up_is_heard(authority: tuple[str, ss
 
     fix()
     trusted, serving = authority
-    trusting = ssl.create_default_context(cafile=trusted)
+    trusting = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # as ours: Python 3.13's default is stricter than Java
+    trusting.load_verify_locations(cafile=trusted)
     trusting.check_hostname = False
     for secured in (False, True):
         ours, theirs = socket.socketpair()

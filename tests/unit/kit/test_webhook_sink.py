@@ -6,6 +6,7 @@ import importlib
 import re
 import sys
 from collections.abc import Iterator, Mapping
+from http.client import responses
 from pathlib import Path
 from typing import Any
 
@@ -99,7 +100,7 @@ def test_a_record_that_the_target_refuses_goes_to_the_error_policy_and_others_ar
         run.put(*range(20))
         run.commit()
         assert [record.value for record, _ in run.errant] == [bad]
-        assert str(run.errant[0][1]) == "127.0.0.1 answers 422 Unprocessable Entity."
+        assert str(run.errant[0][1]) == f"127.0.0.1 answers 422 {responses[422]}."
         assert hook.values == [value for value in range(20) if value != bad]
         assert run.committed == {FIRST: 20}
         assert hook.refused <= 8, "the bad record is found by halves"

@@ -205,6 +205,7 @@ class TestErrors:
             tries.append(1)
             real(self)
             if len(tries) == 1:
+                self.close()
                 raise sqlalchemy.exc.OperationalError("CREATE", {}, Exception("table iceberg_tables already exists"))
 
         monkeypatch.setattr(SqlCatalog, "create_tables", late)

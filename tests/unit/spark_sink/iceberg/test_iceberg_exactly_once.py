@@ -1,6 +1,7 @@
 """Each record is one row, whoever writes, dies, comes late or comes back."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -36,15 +37,16 @@ def numbered(first: int, last: int) -> list[dict[str, int]]:
 
 
 @pytest.fixture
-def writer(keys: dict[str, str]) -> Callable[..., Writer]:
+def writer(keys: dict[str, str]) -> Iterator[Callable[..., Writer]]:
     """Another task's hold on the table."""
     options = IcebergOptions.parse(keys)
+    with ExitStack() as stack:
 
-    def hold() -> Writer:
-        table = Table(open_catalog("iceberg", options.catalog_props), "shop.orders", "orders-sink")
-        return Writer(table, options, options.plan("shop.orders"))
+        def hold() -> Writer:
+            catalog = stack.enter_context(closing(open_catalog("iceberg", options.catalog_props)))
+            return Writer(Table(catalog, "shop.orders", "orders-sink"), options, options.plan("shop.orders"))
 
-    return hold
+        yield hold
 
 
 def put(writer: Writer, first: int, last: int, place: TopicPartition = PLACE) -> None:
