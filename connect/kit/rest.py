@@ -23,7 +23,7 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
 from dataclasses import dataclass, field
 from typing import Final
-from urllib.parse import unquote_plus, urljoin
+from urllib.parse import unquote_plus, urljoin, urlsplit
 
 from connect import RetriableError, __version__
 from connect.http import Answer, Connections, NoAnswerError, machine_proxy, words
@@ -222,7 +222,7 @@ class RestClient:
         said = shown(answer.content, secrets)
         told = f"{self.where} answers {phrase(status)} to {request.method}{f': {said}' if said else ''}."
         if 300 <= status < 400:
-            told = f"{told} Redirections to other servers are not followed: write the address that it leads to."
+            told = f"{told} {_leads_to(request.url, answer)}"
         elif status in (401, 403) and not pause:
             told = f"{told} Check the login and its rights."
         # GitHub says 403 where a rate limit is reached.
@@ -270,6 +270,18 @@ class RestClient:
                 return False
             time.sleep(min(_LOOK_S, max(0.001, min(moment, until) - now)))
         return True
+
+
+def _leads_to(url: str, answer: Answer) -> str:
+    """What is told of a redirection that is not followed. The query, which may hold a secret, is left out."""
+    further = next((value for name, value in answer.headers if name.lower() == "location"), "")
+    if not further:
+        return "It is a redirection that does not say where."
+    there = urljoin(url, further)
+    return (
+        f"It leads to {origin(there)}{urlsplit(there).path}. Redirections are followed for GET only, and not to other "
+        "servers: write the address that it leads to."
+    )
 
 
 def _together(*several: Mapping[str, str]) -> dict[str, str]:

@@ -41,6 +41,10 @@ def web_address(written: str) -> str:
     try:
         parts = urlsplit(written)
         if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
+            if not parts.hostname.isascii():  # requests and certificates have names in ASCII (RFC 5890)
+                login, at, place = parts.netloc.rpartition("@")
+                host, colon, port = place.partition(":")
+                written = parts._replace(netloc=f"{login}{at}{host.encode('idna').decode()}{colon}{port}").geturl()
             # Of a template only the path and the query have places to fill.
             return quote(written, safe="%/:=&?~#+!$,;'@()*[]{}|")
     except ValueError:
@@ -289,6 +293,18 @@ def _contradictions(parsed: Mapping[str, Any]) -> list[tuple[str, str]]:
                 "is for http.authorization.type=static or apikey: set that, or leave it out.",
             )
         )
+    if kind != BASIC:
+        found += [
+            (key, f"is for http.authorization.type={BASIC}: set that, or leave it out.")
+            for key in ("http.username", "http.password")
+            if _written(parsed.get(key))
+        ]
+    if kind not in (STATIC, API_KEY):
+        found += [
+            (key, f"is for http.authorization.type={STATIC} or {API_KEY}: set that, or leave it out.")
+            for key in ("http.authorization.header", "http.authorization.class")
+            if _written(parsed.get(key))
+        ]
     if bool(parsed.get("http.proxy.host")) != (parsed.get("http.proxy.port", -1) > -1):
         found.append(("http.proxy.port", "and http.proxy.host belong together: set both, or neither."))
     return found
