@@ -123,11 +123,14 @@ class Cluster:
         whole = answer if isinstance(answer, bytes) else answer.encode()
         if whole.startswith(_NO_ERRORS):
             return []
-        parsed = orjson.loads(whole)
+        try:
+            parsed = orjson.loads(whole)
+        except orjson.JSONDecodeError:
+            parsed = None
         told = parsed if isinstance(parsed, dict) else {}
         items: list[dict[str, dict[str, Any]]] = told.get("items") or []
         if "errors" not in told or (told["errors"] and not items):  # something in between may answer 200 to anything
-            said = whole[:200].decode(errors="replace")
+            said = whole[:200].decode(errors="replace") or "it is empty."
             raise ConnectError(
                 f"An answer to a bulk request does not say whether it succeeded: {said} Look whether connection.url is "
                 "that of a cluster."

@@ -7,9 +7,10 @@ import time
 from typing import Any
 
 import urllib3
-from urllib3.util import Timeout, make_headers
+from urllib3.util import Timeout
 
 from connect import ConfigError
+from connect.http import basic
 from connect.kafka.clients.tls import client_tls_context
 from connectors.elasticsearch.cluster.keys import ProductOptions
 
@@ -42,7 +43,8 @@ class Connections:
         if settings.proxy is None:
             self._pool = kinds[scheme](host, port, **options)
         else:
-            headers = make_headers(proxy_basic_auth=":".join(settings.proxy_user)) if settings.proxy_user else None
+            # Not by urllib3, which knows no letters beyond Latin-1, and writes those in it as few servers read them.
+            headers = {"proxy-authorization": basic(":".join(settings.proxy_user))} if settings.proxy_user else None
             self._manager = urllib3.ProxyManager(settings.proxy, proxy_headers=headers, **options)
             self._manager.pool_classes_by_scheme = kinds
 

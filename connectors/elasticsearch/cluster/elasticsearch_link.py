@@ -8,6 +8,7 @@ from typing import Any, Final
 from elastic_transport import BaseNode, NodeConfig, Serializer, Urllib3HttpNode
 from elasticsearch import Elasticsearch
 
+from connect.http import basic
 from connectors.elasticsearch.cluster.connections import Connections
 from connectors.elasticsearch.cluster.keys import ElasticsearchOptions
 
@@ -41,10 +42,13 @@ class ElasticsearchLink:
             "text/*",
             *(f"application/vnd.elasticsearch+{kind}" for kind in ("json", "x-ndjson")),
         )
+        with_password = settings.user is not None and settings.api_key is None
+        # The client itself writes no login beyond ASCII.
+        login = {"authorization": basic(":".join(settings.user or ()))} if with_password else {}
         self._client = Elasticsearch(
             list(settings.urls),
             node_class=Node,
-            basic_auth=settings.user if settings.api_key is None else None,
+            headers=login,
             api_key=settings.api_key.reveal() if settings.api_key else None,
             serializers=dict.fromkeys(kinds, _AlreadyJson()),
             max_retries=0,

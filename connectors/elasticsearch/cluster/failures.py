@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any, Final, NamedTuple
 
 import orjson
@@ -77,6 +78,8 @@ _PASSING: Final = {
 
 _INNER: Final = ("reason", "original_error")
 _SYSTEM: Final = re.compile(r"\[Errno -?\d+\] [^)'>]+|certificate verify failed: [^()]+")
+#: How a port for TLS, among others, ends a request without it.
+_HANGS_UP: Final = re.compile(r"closed connection without response|Connection aborted|Connection reset|BadStatusLine")
 _ANY: Final = re.compile(r".{0,300}")
 
 
@@ -96,7 +99,10 @@ def failure(error: BaseException) -> Failure:
     if names & {"ConnectionTimeout", "ReadTimeoutError", "ConnectTimeoutError", "TimeoutError"}:
         return Failure("timeout", True, "It did not answer in time (connection.timeout.ms, read.timeout.ms).")
     if "ConnectionError" in names or isinstance(error, OSError):
-        return Failure("unreachable", True, f"It cannot be reached: {text}. Check connection.url and the network.")
+        advice = "Check connection.url and the network."
+        if _HANGS_UP.search(text):
+            advice = "Check connection.url, and whether it begins with https://."
+        return Failure("unreachable", True, f"It cannot be reached: {text}. {advice}")
     return Failure("other", False, f"{type(error).__name__}: {text}")
 
 
@@ -112,9 +118,11 @@ def missing_package(name: str, extra: str = "elasticsearch") -> str:
 
 def _by_status(status: int, body: Any, text: str) -> Failure:
     kind, reason = _reason(body)
-    said = f"{status} {kind}: {reason}" if kind else f"{status} {reason or text}".strip()
+    said = f"{status} {kind}: {reason}" if kind else f"{status} {reason or _phrase(status) or text}".strip()
     if kind == "media_type_header_exception":
         return Failure("refused", False, f"{said}. Server and client are versions that do not understand each other.")
+    if status == 503 and kind == "cluster_block_exception":
+        return Failure("unreachable", True, f"{said}. It is starting, or has no master.")
     if kind == "cluster_block_exception":
         passing = "disk usage" in reason or "create-index" in reason or "TOO_MANY_REQUESTS" in reason
         return Failure(
@@ -138,6 +146,14 @@ def _by_status(status: int, body: Any, text: str) -> Failure:
     if status == 400:
         return Failure("malformed", False, f"{said}.")
     return Failure("other", status >= 500, f"{said}.")
+
+
+def _phrase(status: int) -> str:
+    """Such as "Bad Gateway"."""
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return ""
 
 
 def _status(error: BaseException) -> int | None:

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from opensearchpy import OpenSearch, Urllib3HttpConnection
 from opensearchpy.serializer import Serializer
 
+from connect.http import basic
 from connectors.elasticsearch.cluster.connections import Connections
 from connectors.elasticsearch.cluster.keys import OpenSearchOptions
 
@@ -35,15 +36,17 @@ class OpenSearchLink:
                 scheme = "https" if self.use_ssl else "http"
                 self.pool = Connections(settings, scheme, self.hostname, port)
 
-        auth: Any = settings.user
+        auth: Any = None
+        headers = {"authorization": basic(":".join(settings.user))} if settings.user else {}
         if settings.aws_region:
             from connectors.elasticsearch.cluster.signatures import signer
 
-            auth = signer(settings)
+            auth, headers = signer(settings), {}
         self._client = OpenSearch(
             [_host(url) for url in settings.urls],
             connection_class=Connection,
             http_auth=auth,
+            headers=headers,  # the client itself writes a login in Latin-1
             serializer=_AlreadyJson(),
             max_retries=0,
             retry_on_timeout=True,  # with no retries: a node that does not answer in time is left out for a while

@@ -47,7 +47,7 @@ def keys_of(keys: Values) -> list[Any]:
 
 def _key(key: Any) -> bytes | DataError:
     if isinstance(key, str):
-        return orjson.dumps(key) if key else DataError("The key is empty, and a document's id cannot be.")
+        return _json(key) if key else DataError("The key is empty, and a document's id cannot be.")
     if isinstance(key, int) and not isinstance(key, bool):
         return b'"%d"' % key
     if key is None:
@@ -91,10 +91,17 @@ def routes_of(options: SinkOptions, batch: SinkBatch) -> list[Any] | None:
     return [_route(found) for found in fields(batch.values, options.routing_path or ())]
 
 
-def _route(value: Any) -> bytes | None:
+def _route(value: Any) -> bytes | DataError | None:
     if value is None:
         return None
-    return orjson.dumps(str(value).lower() if isinstance(value, bool) else str(value))
+    return _json(str(value).lower() if isinstance(value, bool) else str(value))
+
+
+def _json(text: str) -> bytes | DataError:
+    try:
+        return orjson.dumps(text)
+    except TypeError:
+        return DataError("The document's id or routing has half a character (a lone surrogate), which UTF-8 does not.")
 
 
 def fields(values: Values, path: Sequence[str]) -> list[Any]:

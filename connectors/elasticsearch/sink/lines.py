@@ -85,6 +85,7 @@ class Writer:
         self._documents = Documents(options.compact_maps)
         text = options.unavailable if options.method == UPSERT else None
         self._placeholder = Placeholder(text) if text else None
+        self._ignores_nulls = options.nulls != FAIL and (options.nulls != DELETE or options.to_streams)
 
     def parts(self, batch: SinkBatch) -> tuple[list[Part], dict[int, DataError]]:
         """The parts of a batch, and its rows without a target with the reason."""
@@ -92,7 +93,9 @@ class Writer:
         wrong: dict[int, DataError] = {}
         for topic, of_topic, indexes in _by_topic(batch):
             named, problems = self._naming.targets(topic, of_topic)
-            wrong.update({indexes[row]: DataError(why) for row, why in problems.items()})
+            for row, why in problems.items():
+                if not (self._ignores_nulls and of_topic.values[row] is None):  # its value may say the index
+                    wrong[indexes[row]] = DataError(why)
             for target, rows in named.items():
                 part = of_topic if len(rows) == len(of_topic) else of_topic.take(rows)
                 found.append((topic, target, _a_schema(part), part))
@@ -176,7 +179,7 @@ class Writer:
         """The meaning of a record without a value: an error, nothing (True), or None for a deletion."""
         if self._options.nulls == FAIL:
             return DataError("The record has no value (behavior.on.null.values=fail; there are ignore and delete).")
-        if self._options.nulls != DELETE or self._options.to_streams:
+        if self._ignores_nulls:
             return True
         # Who has no key can be nobody's deletion.
         return True if id_ is None or batch.keys[row] is None else None

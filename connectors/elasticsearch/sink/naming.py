@@ -14,7 +14,7 @@ from connectors.elasticsearch.sink.keys import SinkOptions
 
 _KEY: Final = "index.name.format"
 #: What an index may not be called, https://www.elastic.co/docs/api/doc/elasticsearch/operation/operation-indices-create.
-_FORBIDDEN: Final = re.compile(r'[\s"*\\<>|,/?#:]')
+_FORBIDDEN: Final = re.compile(r'[\s"*\\<>|,/?#:\ud800-\udfff]')
 _LONGEST: Final = 255
 
 
@@ -51,21 +51,25 @@ class Naming:
         if self._options.resources:
             name = self._options.resources.get(topic)
             if name is None:
-                return {}, dict.fromkeys(range(len(batch)), f"no resource is named for the topic {topic}.")
+                return {}, dict.fromkeys(range(len(batch)), _no_resource(topic))
             return {name: range(len(batch))}, {}
         if not self._by_record:
             if not (name := self._of_topic(topic)):
                 return {}, dict.fromkeys(range(len(batch)), f"no index can be named for the topic {topic}.")
+            if found := _FORBIDDEN.search(name):
+                return {}, dict.fromkeys(range(len(batch)), _forbidden(name, found[0]))
             return {name: range(len(batch))}, {}
         columns = [_texts(batch, name, pattern) for name, pattern in self._by_record]
         found: dict[str, list[int]] = {}
         problems: dict[int, str] = {}
         for row in range(len(batch)):
             said = [column(row) for column in columns]
-            usable = None not in said and not any(_FORBIDDEN.search(str(text)) for text in said)
-            name = self._filled(topic, iter(map(str, said))) if usable else ""
+            name = self._filled(topic, iter(map(str, said))) if None not in said else ""
             if not name:
                 problems[row] = f"{_KEY}={self._format}: the record does not say its index."
+                continue
+            if wrong := _FORBIDDEN.search(name):
+                problems[row] = _forbidden(name, wrong[0])
                 continue
             found.setdefault(name, []).append(row)
         return dict(found), problems
@@ -82,6 +86,17 @@ class Naming:
         )
 
 
+def _no_resource(topic: str) -> str:
+    return (
+        f"no resource is named for the topic {topic}: add it to topic.to.external.resource.mapping "
+        "(topic.to.existing.resource.mapping for OpenSearch)."
+    )
+
+
+def _forbidden(name: str, character: str) -> str:
+    return f"an index cannot be called {name!a}: {character!a} is not allowed in its name."
+
+
 def _name_and_pattern(inside: str) -> tuple[str, str]:
     """Of a variable, `${name:pattern}`; the pattern is empty where there is none."""
     name, _, pattern = inside.partition(":")
@@ -91,7 +106,7 @@ def _name_and_pattern(inside: str) -> tuple[str, str]:
 def index_name(wanted: str) -> str:
     """A valid index name: lower case, at most 255 bytes, neither - nor _ nor + in front, not only dots. Empty: none."""
     name = wanted.lower()
-    while len(name.encode()) > _LONGEST:
+    while len(name.encode(errors="surrogatepass")) > _LONGEST:
         name = name[:-1]
     name = name.lstrip("-_+")
     return name.replace(".", "dot") if name in (".", "..") else name

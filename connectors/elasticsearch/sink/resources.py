@@ -68,7 +68,15 @@ class Resources:
             return
         wanted = mapping_of(schema, options)
         if wanted is not None and not options.to_streams and not self._has_mapping(name):
-            self._cluster.request("PUT", f"/{quoted(name)}/_mapping", wanted)
+            try:
+                self._cluster.request("PUT", f"/{quoted(name)}/_mapping", wanted)
+            except Exception as error:
+                if (found := failure(error)).kind != "malformed":
+                    raise
+                raise ConnectError(
+                    f"{self._cluster.where}: {name} gets no mapping from the schema of the topic {topic}: "
+                    f"{found.sentence} Change its fields by a transformation, or set schema.ignore=true."
+                ) from error
             log.info("made the mapping of %s from the schema of topic %s", name, topic)
         self._mapped.add(name)
 

@@ -5,7 +5,10 @@ from typing import Any
 import pytest
 
 from connect import ConnectError
-from connectors.elasticsearch.cluster import Cluster, OpenSearchOptions
+from connect.http import basic
+from connectors.elasticsearch.cluster import Cluster, ElasticsearchOptions, OpenSearchOptions
+from connectors.elasticsearch.cluster.keys import ProductOptions
+from tests.servers.rest_api import Answer, rest_api
 
 
 def cluster(answer: bytes) -> Cluster:
@@ -31,8 +34,22 @@ def test_a_bulk_request_has_succeeded_where_the_answer_says_so() -> None:
 
 
 @pytest.mark.promise("P1")
-@pytest.mark.parametrize("answer", [b"{}", b'{"message":"try again later"}', b"[]", b"null", b'{"errors":true}'])
+@pytest.mark.parametrize(
+    "answer", [b"", b"<html>", b"{}", b'{"message":"try again later"}', b"[]", b"null", b'{"errors":true}']
+)
 def test_any_other_answer_to_a_bulk_request_is_no_success(answer: bytes) -> None:
     """Of a gateway in front of the cluster."""
     with pytest.raises(ConnectError, match="does not say whether it succeeded"):
         cluster(answer).bulk(b"x\n")
+
+
+@pytest.mark.parametrize("password", ["pässwörd", "пароль"])
+@pytest.mark.parametrize("options", [OpenSearchOptions, ElasticsearchOptions])
+def test_a_password_may_have_any_letters(options: type[ProductOptions], password: str) -> None:
+    with rest_api() as server:
+        server.script = [Answer(200, {"X-Elastic-Product": "Elasticsearch"}, b"{}")]
+        login = {"connection.username": "me", "connection.password": password}
+        made = Cluster(options.parse({"connection.url": server.url, **login}))
+        made.request("GET", "/")
+        made.close()
+        assert server.requests[0].headers["authorization"] == basic(f"me:{password}")

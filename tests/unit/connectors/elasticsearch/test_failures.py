@@ -47,6 +47,13 @@ from connectors.elasticsearch.cluster import failure, item_failure
         (503, "unavailable_shards_exception", "primary shard is not active", ("unreachable", True)),
         (503, "process_cluster_event_timeout_exception", "failed to process", ("unreachable", True)),
         (500, "null_pointer_exception", "null", ("other", True)),
+        (
+            503,
+            "cluster_block_exception",
+            "[SERVICE_UNAVAILABLE/1/state not recovered];",
+            ("unreachable", True),
+        ),
+        (503, "cluster_block_exception", "[SERVICE_UNAVAILABLE/2/no master];", ("unreachable", True)),
     ],
 )
 def test_what_becomes_of_a_document(status: int, kind: str, reason: str, found: tuple[str, bool]) -> None:
@@ -97,3 +104,14 @@ def test_no_value_of_a_document_is_told(reasons: list[str], sentence: str) -> No
 def test_what_is_none_of_the_clients_errors_is_named() -> None:
     assert failure(KeyError("took")) == ("other", False, "KeyError: 'took'")
     assert failure(ConnectionResetError(104, "Connection reset by peer"))[:2] == ("unreachable", True)
+
+
+def test_an_answer_without_words_is_told_by_its_status() -> None:
+    assert item_failure(502, None).sentence == "502 Bad Gateway."
+
+
+def test_a_server_that_hangs_up_may_want_tls() -> None:
+    found = failure(ConnectionError("('Connection aborted.', RemoteDisconnected('Remote end closed connection'))"))
+    assert found.passing
+    assert "whether it begins with https://" in found.sentence
+    assert "https" not in failure(ConnectionError("[Errno 111] Connection refused")).sentence

@@ -2,11 +2,12 @@
 
 import threading
 from collections.abc import Callable
+from typing import ClassVar
 
 import orjson
 import pytest
 
-from connect import Schema, SinkRecord, TopicPartition, schema
+from connect import ConnectError, DataError, Schema, SinkRecord, TopicPartition, schema
 from connect.testing import SinkRun
 from connectors.elasticsearch.sink import ElasticsearchSinkConnector
 
@@ -116,3 +117,56 @@ def test_what_waits_keeps_its_index_when_other_partitions_go(monkeypatch: pytest
         run.commit()
         assert (run.committed, run.errant) == ({TopicPartition("t", 1): 3}, [])
         assert run.metric("elasticsearch_records_written_total") in (3, 4)  # one of the other may be on its way
+
+
+def test_a_null_is_ignored_where_the_value_would_say_its_index(monkeypatch: pytest.MonkeyPatch) -> None:
+    config = {"index_name_format": "${value.tenant}", "behavior_on_null_values": "ignore"}
+    with sink(monkeypatch, lambda *_: {"errors": False}, **config) as run:
+        run.put(None, key="k")
+        run.commit()
+        assert run.errant == []
+
+
+@pytest.mark.parametrize(
+    ("config", "value", "key", "why"),
+    [
+        ({"index_name_format": "${value.at}"}, {"at": "a b"}, "k", "an index cannot be called 'a b': ' ' is not"),
+        ({"index_name_format": "${value.at}"}, {"at": "\ud800"}, "k", r"'\ud800' is not allowed"),
+        ({"index_name_format": "${topic}#1"}, {"at": 1}, "k", "'test#1': '#' is not allowed"),
+        ({"key_ignore": "false"}, {"at": 1}, "\ud800", "a lone surrogate"),
+        ({}, {"at": "\ud800"}, "k", "It cannot be written"),
+    ],
+)
+def test_what_can_be_no_document_goes_to_the_error_policy_and_others_arrive(
+    monkeypatch: pytest.MonkeyPatch, config: dict[str, str], value: object, key: str, why: str
+) -> None:
+    policy = {"errors_tolerance": "all", "errors_log_enable": "true"}
+    with sink(monkeypatch, lambda *_: {"errors": False}, **policy, **config) as run:
+        run.put({"at": "good"}, key="good")
+        run.put(value, key=key)
+        run.commit()
+        assert why in str(run.errant[-1][1])
+        good = 0 if "topic" in config.get("index_name_format", "") else 1
+        assert run.metric("elasticsearch_records_written_total") == good
+
+
+def test_a_schema_that_makes_no_mapping_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Refused(Exception):
+        status_code = 400
+        info: ClassVar = {"error": {"type": "illegal_argument_exception", "reason": "field name cannot be empty"}}
+
+    def answers(method: str, path: str) -> object:
+        if method == "PUT":
+            raise Refused
+        return {"test": {"mappings": {}}}
+
+    with sink(monkeypatch, answers) as run, pytest.raises(ConnectError, match="schema of the topic test: 400.*empty"):
+        run.put(SinkRecord("test", {"": 1}, Schema.struct({"": schema.INT64})))
+
+
+def test_a_topic_without_a_resource_is_told_which_key_names_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    mapped = {"external_resource_usage": "INDEX", "topic_to_external_resource_mapping": "other:things"}
+    there = {"indices": [{"name": "things"}]}
+    wrong = pytest.raises(DataError, match="the topic test: add it to topic.to.external.resource.mapping")
+    with sink(monkeypatch, lambda *_: there, **mapped) as run, wrong:
+        run.put({"n": 1})
