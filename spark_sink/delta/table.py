@@ -55,6 +55,7 @@ class Table:
         self._table: DeltaTable | None = None
         self._updates = 0
         self._seen: tuple[int, pa.Schema] | None = None  # its columns as they are in a version
+        self._latest: tuple[int, int | None] | None = None  # the version seen last, and when it was written
         self._claims = Claims(uri, connector, self._owner)
         self._firsts: Mapping[TopicPartition, int] = {}  # the offsets of the first rows of the next commit
 
@@ -77,10 +78,14 @@ class Table:
 
         try:
             if self._table is not None and self._updates < _UPDATES:
+                self._check_same()
                 self._table.update_incremental()
                 self._updates += 1
+                self._latest = self._written_at()
                 return True
             table = DeltaTable(self.uri, storage_options=self._storage or None)
+        except ConnectError:
+            raise
         except TableNotFoundError as error:
             if self._table is not None or not is_missing(error):
                 raise table_error(error, self.uri, "be opened") from error
@@ -92,8 +97,11 @@ class Table:
                 f"Table {self.uri} has column mapping ({mapping}), which the deltalake package cannot write in full. "
                 "Use engine=spark."
             )
+        if self._table is not None and table.metadata().id != self._table.metadata().id:
+            raise ConnectError(self._replaced)
         self._table = table
         self._updates = 0
+        self._latest = self._written_at()
         return True
 
     @property
@@ -220,8 +228,10 @@ class Table:
     def check_owned(self, partitions: Iterable[TopicPartition]) -> None:
         """Raise FencedError if another task has taken over one of these partitions since this one did.
 
-        Partitions not yet taken over in this table are taken over by the next commit.
+        Partitions not yet taken over in this table are taken over by the next commit. ConnectError: the table is no
+        longer the one that was opened.
         """
+        self._check_same()
         self._claims.check(partitions)
 
     def expect_rows(self, firsts: Mapping[TopicPartition, int]) -> None:
@@ -277,6 +287,35 @@ class Table:
         assert self._table is not None, "look first"
         return self._table
 
+    @property
+    def _replaced(self) -> str:
+        return (
+            f"Table {self.uri} was deleted, or made again, since this task opened it. Restart the task: it begins "
+            "where the table there says, or the consumer group."
+        )
+
+    def _check_same(self) -> None:
+        """Raise ConnectError where the version seen last is not the one in the log: a commit on it would be another's.
+
+        deltalake does not look back: it would mix the columns and rows of both tables.
+        """
+        if self._latest is None:
+            return
+        try:
+            found = self._written_at(self._latest[0])
+        except Exception as error:
+            raise table_error(error, self.uri, "be read") from error
+        if found != self._latest:
+            raise ConnectError(self._replaced)
+
+    def _written_at(self, version: int | None = None) -> tuple[int, int | None]:
+        """A version, by default the one seen last, and when it was written (ns since 1970): None if it is not there."""
+        from deltalake.fs import DeltaStorageHandler
+
+        number = self.version if version is None else version
+        files = DeltaStorageHandler.from_table(self._there._table, self._storage or None)
+        return number, files.get_file_info([f"_delta_log/{number:020}.json"])[0].mtime_ns
+
     def _id(self, partition: TopicPartition) -> str:
         return f"connect/{self._connector}/{partition.topic}-{partition.partition}"
 
@@ -322,6 +361,11 @@ class Table:
         except Exception as error:
             raise table_error(error, self.uri, "be written") from error
         self._claims.made(owners)
+        try:
+            self._latest = self._written_at()
+        except Exception as error:  # the storage does not answer any more: the commit is made all the same
+            log.debug("Table %s: %s", self.uri, error)
+            self._latest = None
 
     def _empty_commit(self, properties: CommitProperties) -> None:
         table = self._there

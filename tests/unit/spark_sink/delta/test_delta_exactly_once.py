@@ -1,6 +1,7 @@
 """Each record is one row, whoever writes, dies, comes late or comes back."""
 
 import json
+import shutil
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -8,9 +9,9 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from deltalake import DeltaTable
+from deltalake import DeltaTable, write_deltalake
 
-from connect import FencedError, RetriableError, SinkBatch, SinkRecord, TopicPartition, Values
+from connect import ConnectError, FencedError, RetriableError, SinkBatch, SinkRecord, TopicPartition, Values
 from connect.testing import SinkRun
 from spark_sink.delta import alter_offsets
 from spark_sink.delta.table import Table
@@ -163,6 +164,30 @@ class TestOneTable:
         assert log().transaction_version(OFFSET) == 4
         orders.restart()
         assert ids(rows()) == [0, 1, 2]
+
+
+@pytest.mark.promise("P1")
+@pytest.mark.parametrize("versions", [None, 1, 4, 9])
+def test_a_table_that_was_made_again_under_a_task_gets_nothing_of_the_old_one(
+    run: Run, rows: Rows, lake: Path, versions: int | None
+) -> None:
+    """deltalake itself would go on behind the old version, where the new table has as many."""
+    orders = run()
+    for first in (0, 5):
+        orders.put(*numbered(first, first + 5))
+        orders.commit()
+    shutil.rmtree(lake / "orders")
+    for version in range(versions or 0):
+        table = pa.table({"id": [version], "other": ["x"]})
+        write_deltalake(lake / "orders", table, mode="append")
+    orders.put(*numbered(10, 15))
+    with pytest.raises(ConnectError, match="was deleted, or made again.*Restart the task"):
+        orders.commit()
+    assert (lake / "orders").exists() == (versions is not None)
+    orders.crash()
+    orders.restart()  # which gets those records again
+    orders.commit()
+    assert ids(rows())[-5:] == [10, 11, 12, 13, 14]
 
 
 @pytest.mark.promise("P3")
