@@ -77,7 +77,7 @@ class DeltaSourceTask(SourceQueryTask):
             reader = reader.option("skipChangeCommits", "true")
         if self.is_new():
             if "version" in self.offset:
-                if self.offset["version"] > self._latest():
+                if self._is_to_come(self.offset["version"]):
                     return None  # Spark takes no version that is not there
                 reader = reader.option("startingVersion", self.offset["version"])
             elif "timestamp" in self.offset:
@@ -114,6 +114,16 @@ class DeltaSourceTask(SourceQueryTask):
     def _latest(self) -> int:
         """The table's newest version."""
         return int(self._sql(f"DESCRIBE HISTORY {self._name} LIMIT 1").first()["version"])
+
+    def _is_to_come(self, version: int) -> bool:
+        """Whether a version is the one behind the table's newest. Raises ConnectError where it is beyond that."""
+        latest = self._latest()
+        if version > latest + 1:
+            raise ConnectError(
+                f"Reading is to go on with version {version} of {self._table}, whose newest is {latest}: it was made "
+                "again, or starting.version is wrong. Alter or reset the connector's offsets."
+            )
+        return version > latest
 
     def _is_later(self, moment: str) -> bool:
         """Whether a moment is later than the table's newest version."""

@@ -241,6 +241,13 @@ def test_latest_is_what_comes_after_the_connector_has_begun(source: Any, table: 
 
 
 @pytest.mark.slow
+def test_a_version_beyond_the_next_fails_the_task(source: Any, table: Table) -> None:
+    wrong = pytest.raises(ConnectError, match="version 99 of .*, whose newest is 0: .*reset the connector's offsets")
+    with source(key_fields="id", starting_version="99") as run, wrong:
+        run.until(lambda: False)
+
+
+@pytest.mark.slow
 def test_a_moment_that_is_still_to_come_is_waited_for(source: Any, table: Table) -> None:
     table.insert("(1, 1)")
     moment = dt.datetime.now(dt.UTC) + dt.timedelta(seconds=2)
