@@ -114,8 +114,13 @@ def _partitions(options: IcebergOptions) -> Iterator[Problem]:
         (_TABLES, text) for key, text in options.config.prefixed(TABLE).items() if key.endswith(f".{PARTITION_BY}")
     ]
     for key, text in written:
+        names: set[str] = set()
         for expression in split_expressions(text):
             try:
-                parse(expression)
+                name = parse(expression).name
             except ValueError as error:
                 yield key, str(error)
+                continue
+            if name in names:
+                yield key, f'"{expression.strip()}" makes a second partition field "{name}". Leave one of them out.'
+            names.add(name)

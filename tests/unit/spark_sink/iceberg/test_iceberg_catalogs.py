@@ -131,6 +131,16 @@ class TestChecks:
             ({"iceberg__tables__default_id_columns": "id"}, "iceberg.tables.default-id-columns", "rows are appended"),
             ({"unavailable__value__placeholder": "-"}, "unavailable.value.placeholder", "has no effect without"),
             ({"iceberg__tables__default_partition_by": "week(at)"}, "iceberg.tables.default-partition-by", "not known"),
+            (
+                {"iceberg__tables__default_partition_by": "p,p"},
+                "iceberg.tables.default-partition-by",
+                '"p" makes a second',
+            ),
+            (
+                {"iceberg__tables__default_partition_by": "day(p), days(p)"},
+                "iceberg.tables.default-partition-by",
+                'second partition field "p_day"',
+            ),
             ({"iceberg__table__a__b__partition_by": "bucket(id)"}, "iceberg.tables", "needs a column and a number"),
             ({"iceberg__tables__write_props__write__format__default": "orc"}, "iceberg.tables", "files are of Parquet"),
         ],
