@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from urllib.parse import urlsplit
 
 from connectors.azure.keys import AzureBlobSinkOptions
+from connectors.objects.sink.key_limits import KeyLimits
 from connectors.objects.sink.plan import SinkPlan
 
 
@@ -12,8 +14,10 @@ class AzureBlobSinkPlan(SinkPlan, AzureBlobSinkOptions):
     """The plan, with the store's keys."""
 
     reach = ("azblob.", "az.")
-    # A path with them is shortened on its way: without a signature to something else, which may be above topics.dir.
-    without_dots = True
+    # A path with dots is shortened on its way: without a signature to something else, which may be above topics.dir.
+    key_limits = KeyLimits(
+        in_utf16=True, dots=False, dots_on_top=False, parts=254, forbidden=re.compile(r"[\x00-\x1f\x7f-\x9f]")
+    )
 
     @property
     def namespace(self) -> str:

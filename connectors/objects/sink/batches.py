@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
@@ -23,7 +22,6 @@ V = TypeVar("V")
 
 #: Stands for the schema of records without a value, of which only keys and headers are written.
 TOMBSTONE: Final = "tombstone"
-_DOTS: Final = re.compile(r"(?:^|/)\.\.?(?:/|$)")
 _HEADERS: Final = Schema.struct(
     {"headers": Schema.array(Schema.struct({"key": schema.STRING, "value": schema.OPTIONAL_STRING}))}
 )
@@ -49,6 +47,11 @@ class Batches:
         self._takes_nulls = bool(fields) and not chosen and not (single and options.format.by_schema)
         self._structs: LruCache[tuple[str, ...], Schema] = LruCache(1000)
         self._tuples: dict[tuple[int, ...], tuple[Any, ...]] = {}
+
+    @property
+    def longest_extension(self) -> str:
+        """Of the files of a record."""
+        return max((kind + form.extension for kind, form in self._formats), key=len)
 
     @property
     def by_schema(self) -> bool:
@@ -204,8 +207,7 @@ class Prepared:
         self._times = times
         self._encoded = encoded
         self._patterns = _patterns(options, batch, times, nulls)
-        if options.without_dots:
-            _check_dots(self._patterns)
+        _check_keys(options, batch, self._patterns, batches.longest_extension)
         self._schemas = batches.schemas([each.schemas for each in encoded], nulls)
         self._sizes = _sizes(batch) if options.rules.file_bytes else None
 
@@ -338,15 +340,29 @@ def _patterns(
     return Plain(found)
 
 
-def _check_dots(patterns: Column[str]) -> None:
-    """Raise `BadRows` for those that the store cannot say: see `SinkPlan.without_dots`."""
-    wrong = {pattern for pattern in set(patterns.to_list()) if _DOTS.search(pattern)}
-    if wrong:
-        why = DataError(
-            'its folder or name has "." or ".." between slashes, which this store cannot have. Change the value by a '
-            "transformation, or choose another field."
-        )
-        raise BadRows({row: why for row, pattern in enumerate(patterns) if pattern in wrong})
+def _check_keys(options: SinkPlan, batch: SinkBatch, patterns: Column[str], extension: str) -> None:
+    """Raise `BadRows` for records whose objects cannot exist in the store: see `KeyLimits`."""
+    names, limits = options.names, options.key_limits
+    offsets = batch.offsets
+
+    def refusal(row: int) -> str:
+        # The file begins with this record or an earlier one, so that its key is not longer.
+        return limits.refusal(names.key(patterns[row], offsets[row]) + extension, names.top)
+
+    # The last offset has the most digits: most patterns are good for all of their rows.
+    last = len(batch) - 1
+    ends = {patterns[last]: last} if patterns.constant else {pattern: row for row, pattern in enumerate(patterns)}
+    doubtful = {pattern for pattern, row in ends.items() if refusal(row)}
+    if not doubtful:
+        return
+    bad = {}
+    for row, pattern in enumerate(patterns):
+        if pattern in doubtful and (why := refusal(row)):
+            bad[row] = DataError(
+                f'its object cannot have this name: {why}. The name is made from the topic "{batch.topics[row]}"'
+                f"{names.made_from}."
+            )
+    raise BadRows(bad)
 
 
 def _sizes(batch: SinkBatch) -> list[int]:

@@ -27,9 +27,13 @@ class ObjectNames(Protocol):
 
     Attributes:
         replaces: whether a record replaces the one before it in its file, as in files named by keys.
+        top: the folders that the configuration gives to all objects, with the slash behind them.
+        made_from: what of a record its name is made from beside its topic, and how to make another; for messages.
     """
 
     replaces: bool
+    top: str
+    made_from: str
 
     def of(self, batch: SinkBatch, times: Sequence[int] | None) -> Column[str]:
         """The pattern of each row. Raises `BadRows`."""
@@ -60,6 +64,8 @@ class Folders:
     def __init__(self, partitioner: Partitioner, top: str, delimiter: str, file_delimiter: str, width: int) -> None:
         self._partitioner = partitioner
         self._top = f"{top}{delimiter}" if top else ""
+        self.top = _folders_of(self._top)
+        self.made_from = partitioner.made_from
         self._delimiter = delimiter
         self._file = file_delimiter
         self._width = width
@@ -122,9 +128,12 @@ class Templates:
 
     def __init__(self, template: str, prefix: str, zone: ZoneInfo, *, now: bool) -> None:
         self._whole = prefix + template
-        self._prefix = prefix
+        self.top = _folders_of(_VARIABLE.split(self._whole, maxsplit=1)[0])
         names = {match[1] for match in _VARIABLE.finditer(self._whole)}
         self.replaces = "key" in names and "start_offset" not in names
+        self.made_from = (
+            " and from its key ({{key}}). Change the key by a transformation, or the template" if "key" in names else ""
+        )
         if not self.replaces and not {"topic", "partition", "start_offset"} <= names:
             raise ValueError("needs topic, partition and start_offset, or key: else files would replace each other.")
         self._zone = zone
@@ -195,6 +204,10 @@ class Templates:
             f"{piece[0]} is not a variable. Write topic, partition, start_offset, key, or timestamp:unit=yyyy, MM, "
             "dd or HH."
         )
+
+
+def _folders_of(beginning: str) -> str:
+    return beginning[: beginning.rfind("/") + 1]
 
 
 def _pieces(template: str) -> list[str | re.Match[str]]:

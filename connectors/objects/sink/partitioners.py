@@ -27,7 +27,13 @@ Extractor = Callable[[SinkBatch], list[int]]
 
 
 class Partitioner(Protocol):
-    """Names a folder for each record, below the topic's."""
+    """Names a folder for each record, below the topic's.
+
+    Attributes:
+        made_from: see `connectors.objects.sink.object_names.ObjectNames`.
+    """
+
+    made_from: str
 
     def folders(self, batch: SinkBatch, times: Sequence[int] | None) -> Column[str]:
         """The folder of each row.
@@ -43,6 +49,8 @@ class Partitioner(Protocol):
 
 class ByPartition:
     """A folder for each partition of the topic."""
+
+    made_from = ""
 
     def folders(self, batch: SinkBatch, times: Sequence[int] | None) -> Column[str]:
         if batch.original_partitions.constant and len(batch):
@@ -61,6 +69,10 @@ class ByField:
 
     def __init__(self, names: Sequence[str], delimiter: str, *, with_names: bool) -> None:
         self._names = names
+        said = " and ".join(f'"{name}"' for name in names)
+        self.made_from = (
+            f" and from {said} (partition.field.name). Change the value by a transformation, or choose another field"
+        )
         self._delimiter = delimiter
         self._with_names = with_names
 
@@ -100,6 +112,8 @@ class ByTime:
     Args:
         pattern: of the folders' names.
     """
+
+    made_from = ""
 
     def __init__(self, pattern: TimePattern) -> None:
         self._pattern = pattern

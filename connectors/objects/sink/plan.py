@@ -14,6 +14,7 @@ from connectors.objects.formats import compression
 from connectors.objects.formats.format import Format
 from connectors.objects.formats.separators import unescaped
 from connectors.objects.sink.compatibility import OF_WORDS
+from connectors.objects.sink.key_limits import KeyLimits
 from connectors.objects.sink.keys import ObjectOptions, is_aivens
 from connectors.objects.sink.object_names import Folders, ObjectNames, Templates
 from connectors.objects.sink.partitioners import (
@@ -98,8 +99,8 @@ class SinkPlan(ObjectOptions):
     reach: ClassVar[tuple[str, ...]] = ()
     #: Keys with which a configuration is one for Aiven's sink, beside those that it has for every store.
     of_aivens: ClassVar[tuple[str, ...]] = ()
-    #: Whether the store's addresses cannot say a key with the folder . or .. in it.
-    without_dots: ClassVar[bool] = False
+    #: Which keys objects of the store can have.
+    key_limits: ClassVar[KeyLimits] = KeyLimits()
 
     tags: Sequence[tuple[str, str]] | None = None
     tags_must: bool = False

@@ -78,6 +78,13 @@ class _Upload(Upload):
         return self._store.parts[self]
 
 
+_PLACES = {
+    "S3SinkConnector": {"s3.bucket.name": "b"},
+    "GcsSinkConnector": {"gcs.bucket.name": "b"},
+    "AzureBlobSinkConnector": {"azblob.account.name": "a"},
+}
+
+
 class ObjectRun(SinkRun):
     """A run of the sink into a store in memory.
 
@@ -97,8 +104,7 @@ class ObjectRun(SinkRun):
         class Connector(connector):  # type: ignore[misc, valid-type]
             task = Task
 
-        place = {"s3.bucket.name": "b"} if connector is S3SinkConnector else {"azblob.account.name": "a"}
-        super().__init__(Connector, {**place, **config}, **more)
+        super().__init__(Connector, {**_PLACES[connector.__name__], **config}, **more)
 
     @property
     def contents(self) -> dict[str, bytes]:

@@ -10,6 +10,9 @@ from connect import (
     schema,
 )
 from connectors.azure import AzureBlobSinkConnector
+from connectors.gcs import GcsSinkConnector
+from connectors.objects.sink.connector import ObjectSinkConnector
+from connectors.s3.sink import S3SinkConnector
 from tests.unit.connectors.objects.in_memory import ObjectRun
 
 JSONL = {"format.output.type": "jsonl", "file.compression.type": "none"}
@@ -68,14 +71,17 @@ def test_keys_without_values_are_written_whatever_names_folders(config: dict[str
         {"partitioner.class": "field", "partition.field.name": "f", "partition.field.format.path": "false"},
     ],
 )
-def test_a_folder_that_leads_out_of_its_own_is_its_records_fault_in_azure(keys: dict[str, str]) -> None:
+@pytest.mark.parametrize("connector", [AzureBlobSinkConnector, S3SinkConnector])
+def test_a_folder_that_leads_out_of_its_own_is_its_records_fault(
+    connector: type[ObjectSinkConnector], keys: dict[str, str]
+) -> None:
     policy = {"errors.tolerance": "all", "errors.log.enable": "true"}
-    with ObjectRun({**keys, **policy}, AzureBlobSinkConnector) as run:
+    with ObjectRun({**keys, **policy}, connector) as run:
         run.put({"f": "a..b/.c"}, {"f": "x/../../../y"}, {"f": "a/./b"}, {"f": "..."})
         run.await_committed(4)
         assert [record.offset for record, _ in run.errant] == [1, 2]
     assert len(run.contents) == 2
-    with ObjectRun({**keys, **policy}) as run:  # S3 takes a key as it is
+    with ObjectRun({**keys, **policy}, GcsSinkConnector) as run:  # it takes such a name as it is
         run.put({"f": "x/../../../y"})
         run.await_committed(1)
     assert len(run.contents) == 1

@@ -24,6 +24,7 @@ from connect import (
     schema,
 )
 from connect.testing import Message
+from connectors.gcs import GcsSinkConnector
 from connectors.objects.formats import parquet_file
 from connectors.objects.sink.task import ObjectSinkTask
 from tests.support.waiting import until
@@ -83,7 +84,8 @@ def test_they_do_not_replace_each_others_objects_either() -> None:
     ],
 )
 def test_a_nul_in_a_name_is_no_offset(names: dict[str, str], key: str) -> None:
-    with ObjectRun({**names, "format.class": "json", "flush.size": "1"}) as run:
+    config = {**names, "format.class": "json", "flush.size": "1"}
+    with ObjectRun(config, GcsSinkConnector) as run:  # it allows one
         run.put({"f": "a\0b"}, key="a\0b")
         run.await_committed(1)
     assert [name.removesuffix(".json") for name in run.contents] == [key]
