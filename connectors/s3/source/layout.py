@@ -11,6 +11,7 @@ from connectors.s3.source.template import PARTITION, START, TOPIC, Template
 
 #: Characters of topic names and numbers: a series that ends with one may contain names of another series.
 _OF_NAMES: Final = re.compile(r"[a-zA-Z0-9_.-]")
+_TOPIC: Final = re.compile(r"[a-zA-Z0-9_.-]+")
 #: Objects of keys and headers that a sink wrote next to those of values.
 _BESIDE: Final = re.compile(r"\.(keys|headers)\.")
 _BY_TIME: Final = ("timebasedpartitioner", "dailypartitioner", "hourlypartitioner", "time", "daily", "hourly")
@@ -49,6 +50,7 @@ class Layout:
         self._restores = options.mode == RESTORE_BACKUP
         self.prefix = options.prefix
         self._names: re.Pattern[str] | None = None
+        self._folder = options.directory_delim
         before_offset, by_time = "", False
         if self._restores:
             folder, delim = options.directory_delim, options.file_delim
@@ -80,7 +82,7 @@ class Layout:
         if match is None or (self._restores and _BESIDE.search(key, match.end("start"))):
             return None
         found = match.groupdict()
-        topic = found.get("topic") or self._by_key(key)
+        topic = (self._restored(key, match) if self._restores else found.get("topic")) or self._by_key(key)
         if topic is None:
             return None
         partition = found.get("partition")
@@ -90,6 +92,19 @@ class Layout:
     def mark(self, key: str, modified: int) -> tuple[int, str]:
         """An object's position in the order; `modified` in milliseconds since 1970."""
         return (modified if self.order == BY_TIME else 0, key)
+
+    def _restored(self, key: str, match: re.Match[str]) -> str:
+        """The topic of a sink's name, which begins and ends with it: topics may have the separator in their names."""
+        found = match["topic"]
+        if not _OF_NAMES.match(self._folder):
+            return found
+        whole, delim = key[len(self.prefix) : match.end("topic")], self._folder
+        end = whole.find(delim)
+        while 0 <= end <= (len(whole) - len(delim)) // 2:
+            if whole.endswith(delim + whole[:end]) and _TOPIC.fullmatch(whole, 0, end):
+                found = whole[:end]  # of several the longest
+            end = whole.find(delim, end + 1)
+        return found
 
     def _by_key(self, key: str) -> str | None:
         for topic, regex in self._by_regex:

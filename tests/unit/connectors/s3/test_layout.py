@@ -41,6 +41,21 @@ def layout_of(config: dict[str, str]) -> Layout:
             ("a.b", 1, "a.b_partition=1_a.b-1-"),
         ),
         (
+            {"directory.delim": "."},
+            "topics.a.b.partition=1.a.b+1+0000000007.json.gz",
+            ("a.b", 1, "topics.a.b.partition=1.a.b+1+"),
+        ),
+        (
+            {"directory.delim": "_", "file.delim": "_"},
+            "topics_a_1_partition=1_a_1_1_0000000007.json",
+            ("a_1", 1, "topics_a_1_partition=1_a_1_1_"),
+        ),
+        ({"directory.delim": "."}, "topics.b.b.x.y.b.b+1+7.json", ("b.b", 1, "topics.b.b.x.y.b.b+1+")),
+        ({"directory.delim": "."}, "topics.a.b.a.b+1+7.json", ("a.b", 1, "topics.a.b.a.b+1+")),
+        ({"directory.delim": "."}, "topics.a.a+1+7.json", ("a", 1, "topics.a.a+1+")),
+        ({"directory.delim": "__"}, "topics__a__b__f=1__a__b+1+7", ("a__b", 1, "topics__a__b__f=1__a__b+1+")),
+        ({"directory.delim": "."}, "topics.moved.here.a+1+7.json", ("a", 1, "topics.moved.here.a+1+")),
+        (
             {"file.name.template": "{{topic}}-{{partition}}-{{start_offset}}"},
             "customer-topic-1-1734445664111.txt",
             ("customer-topic", 1, "customer-topic-1-"),
