@@ -59,6 +59,7 @@ class Lane:
         start: without a stored offset, nothing up to this name is read.
 
     Attributes:
+        stored: whether something of it was read before.
         floor: everything up to here was read.
         opened: the object that an earlier task began to read.
     """
@@ -69,6 +70,7 @@ class Lane:
         self.partition = partition
         self._window = window
         self._timed = timed
+        self.stored = bool(offset)
         stored = offset or {}
         self.floor: Mark = (int(stored.get("time") or 0), str(stored.get("after") or ("" if offset else start)))
         digests = base64.b64decode(str(stored.get("done") or ""))
@@ -195,7 +197,7 @@ class Lanes:
         self._stored = stored
         self._window = window
         self._timed = timed
-        self._start = start
+        self.start = start
         self._lanes: dict[str, Lane] = {}
 
     def __iter__(self) -> Any:
@@ -221,7 +223,7 @@ class Lanes:
             return []
         offsets = self._stored([partitions[name] for name in names])
         for name, offset in zip(names, offsets, strict=True):
-            self._lanes[name] = Lane(partitions[name], offset, self._window, self._timed, self._start)
+            self._lanes[name] = Lane(partitions[name], offset, self._window, self._timed, self.start)
         return [self._lanes[name] for name in names]
 
 

@@ -38,7 +38,7 @@ class Layout:
         options: the connector's keys, checked.
 
     Attributes:
-        prefix: of the names to list.
+        prefix: of the names to list; `prefix_keys` names the keys that it comes from.
         order: `name`, `partition` or `time`.
         closed: with the order `partition`, whether all names that begin as a series belong to it.
     """
@@ -48,16 +48,19 @@ class Layout:
         self._by_regex = [_topic_regex(each) for each in options.topic_regex_list]
         self._moved = options.done_prefix if options.action == MOVE and options.stays_in_bucket else ""
         self._restores = options.mode == RESTORE_BACKUP
-        self.prefix = options.prefix
+        self.prefix, self.prefix_keys = options.prefix, "aws.s3.prefix"
         self._names: re.Pattern[str] | None = None
         self._folder = options.directory_delim
+        self._form = "do not have the form of file.name.template"
         before_offset, by_time = "", False
         if self._restores:
             folder, delim = options.directory_delim, options.file_delim
             if options.topics_dir:
                 self.prefix += options.topics_dir + folder
+                self.prefix_keys += " and, with mode=RESTORE_BACKUP, topics.dir"
             regex = re.escape(delim).join([TOPIC, PARTITION, START])
             self._names = java_regex(rf"(?s)(?:.*{re.escape(folder)})?{regex}(?:\..*)?")
+            self._form = f"do not end with TOPIC{delim}PARTITION{delim}OFFSET (mode=RESTORE_BACKUP, file.delim)"
             before_offset = delim[-1]
             by_time = options.partitioner_class.rpartition(".")[2].lower() in _BY_TIME
         elif options.template:
@@ -88,6 +91,19 @@ class Layout:
         partition = found.get("partition")
         series = key[: match.start("start")] if self.order == BY_PARTITION else ""
         return Place(topic, None if partition is None else int(partition), series)
+
+    def skipped(self, key: str) -> str:
+        """Why there is no place for an object: what is so of it, and of others."""
+        if key.endswith("/"):
+            return "end with a slash, as folders do"
+        if self._moved and key.startswith(self._moved):
+            return "stand below done.prefix"
+        if self._names is None:
+            return "match no regex of topic.regex.list"
+        match = self._names.fullmatch(key, len(self.prefix))
+        if match is None:
+            return self._form
+        return "hold keys or headers beside an object" if self._restores else "match no regex of topic.regex.list"
 
     def mark(self, key: str, modified: int) -> tuple[int, str]:
         """An object's position in the order; `modified` in milliseconds since 1970."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import time
 
 from connect.api.source import SourceTaskContext
 from connectors.s3.source.actions import Actions
 from connectors.s3.source.walk import Next, Walk
+
+log = logging.getLogger(__name__)
 
 
 class Listed:
@@ -17,16 +20,19 @@ class Listed:
         actions: get those that were read.
         interval: seconds between two passes.
         context: of the task.
+        where: the bucket, for messages.
 
     Attributes:
         due: when the next pass begins, on the monotonic clock.
     """
 
-    def __init__(self, walk: Walk, actions: Actions, interval: float, context: SourceTaskContext) -> None:
+    def __init__(self, walk: Walk, actions: Actions, interval: float, context: SourceTaskContext, where: str) -> None:
         self._walk = walk
         self._actions = actions
         self._interval = interval
         self._context = context
+        self._where = where
+        self._told = False
         self.due = 0.0
 
     def next(self, deadline: float | None) -> Next | None:
@@ -46,7 +52,17 @@ class Listed:
             if self._walk.over:
                 self.due = time.monotonic() + (0 if self._walk.cut else self._interval)
                 self._context.metrics.gauge("s3_objects_ignored", self._walk.ignored)
+                self._tell()
         return None
+
+    def _tell(self) -> None:
+        """After the first pass: why it found nothing."""
+        if self._told:
+            return
+        self._told = True
+        if (why := self._walk.why_nothing()) is not None:
+            level = logging.WARNING if self._walk.ignored else logging.INFO
+            log.log(level, "Nothing to read in %s: %s The source keeps looking.", self._where, why)
 
     def coming(self, count: int) -> list[Next]:
         return self._walk.coming(count)

@@ -61,7 +61,7 @@ class S3SourceTask(SplitSourceTask):
         walk = Walk(self._store, layout, share, lanes, bucket.name, options.file_discovery_starting_timestamp)
         self._actions = Actions(self._store, options)
         stack.callback(self._actions.close)
-        self._listed = Listed(walk, self._actions, options.s3_poll_interval_ms / 1000, self.context)
+        self._listed = Listed(walk, self._actions, options.s3_poll_interval_ms / 1000, self.context, options.where)
         self._objects = Objects(self._listed, self._store, options, self.context)
         stack.callback(self._objects.close)
 

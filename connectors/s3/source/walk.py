@@ -90,6 +90,8 @@ class Walk:
         over: whether a pass is complete; `begin` begins the next.
         cut: whether that pass left objects for the next one.
         ignored: the number of objects skipped in this pass.
+        why_ignored: of these, how many for which reason, each with the name of the first.
+        fitting: of this pass, how many others there were, of any task.
         seen_done: objects that an earlier task has read, found in the first pass: their done.action may still be due.
     """
 
@@ -106,7 +108,8 @@ class Walk:
         self._kept: list[tuple[tuple[int, str], Next]] = []
         self.over = True
         self.cut = False
-        self.ignored = 0
+        self.ignored = self.fitting = 0
+        self.why_ignored: dict[str, tuple[int, str]] = {}
         self.seen_done: list[Next] = []
         self._passes = 0
         if layout.order != BY_PARTITION:
@@ -131,7 +134,8 @@ class Walk:
     def begin(self) -> None:
         """Begin a pass."""
         self.over = self.cut = False
-        self.ignored = 0
+        self.ignored = self.fitting = 0
+        self.why_ignored = {}
         self._passes += 1
         self._more: str | None = None
         self._after = ""
@@ -147,7 +151,7 @@ class Walk:
                 if self._passes == 1 and chosen.lane.is_remembered(chosen.found):
                     self.seen_done.append(chosen)
             elif chosen.found.modified < self._not_before:
-                self.ignored += 1
+                self._ignore(chosen.found.key, "were written before file.discovery.starting.timestamp")
             elif self._layout.order == BY_TIME:
                 self._keep(chosen)
             else:
@@ -166,8 +170,9 @@ class Walk:
         for found in founds:
             place = self._layout.place(found.key)
             if place is None:
-                self.ignored += 1
+                self._ignore(found.key, self._layout.skipped(found.key))
                 continue
+            self.fitting += found.modified >= self._not_before
             lane = self._share.lane(found.key, place)
             if lane is None:
                 continue
@@ -177,6 +182,24 @@ class Walk:
         if unknown:
             self._load(unknown)
         return [Next(self._lanes[lane], found, place) for lane, found, place in placed]
+
+    def why_nothing(self) -> str | None:
+        """After a pass: why nothing was ever read, for people. None if something was, or the first task tells it."""
+        if self.fitting or self._share.number or any(lane.stored for lane in self._lanes):
+            return None
+        prefix, start = self._layout.prefix, self._lanes.start
+        named = [f'begins with "{prefix}" ({self._layout.prefix_keys})'] if prefix else []
+        named += [f'comes after "{start}" (native.start.key)'] if start else []
+        looked_at = f"whose name {' and '.join(named)}" if named else "in it"
+        if not self.ignored:
+            return f"there is no object {looked_at}."
+        whys = ", ".join(f'{count:,} {why} ("{first}")' for why, (count, first) in self.why_ignored.items())
+        return f"0 of {self.ignored:,} objects {looked_at} are to be read: {whys}."
+
+    def _ignore(self, key: str, why: str) -> None:
+        self.ignored += 1
+        count, first = self.why_ignored.get(why, (0, key))
+        self.why_ignored[why] = (count + 1, first)
 
     def _load(self, partitions: Mapping[str, dict[str, Any]]) -> None:
         for lane in self._lanes.load(partitions):
