@@ -5,25 +5,33 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from connect.cli._migration import Verdict
+from connect.plugins import CONVERTERS
 from connect.telemetry.redaction import MASK
 
 _OWNER_ONLY: Final = 0o600
 
 
-def write(out: str, verdicts: Sequence[Verdict]) -> list[str]:
-    """The files of all connectors, readable by their owner only: Java's workers show secrets as they are."""
+def write(out: str, verdicts: Sequence[Verdict], worker: Mapping[str, str]) -> list[str]:
+    """The files of all connectors, readable by their owner only: Java's workers show secrets as they are.
+
+    Args:
+        out: the folder.
+        verdicts: about the connectors.
+        worker: the properties of their present worker, as they are written; empty where nobody has named them.
+    """
     connectors, offsets = Path(out, "connectors"), Path(out, "offsets")
     for each in (connectors, offsets):
         each.mkdir(parents=True, exist_ok=True)
     written = []
     for verdict in verdicts:
         name = f"{_file_name(verdict.name)}.json"
-        written.append(_private(connectors / name, _text(verdict)))
+        config = with_converters(verdict.config, worker)
+        written.append(_private(connectors / name, _text(verdict, config)))
         if verdict.connector.offsets is not None:
             text = json.dumps(verdict.connector.offsets, indent=2, ensure_ascii=False)
             written.append(_private(offsets / name, text + "\n"))
@@ -34,14 +42,29 @@ def write(out: str, verdicts: Sequence[Verdict]) -> list[str]:
                 f"warning: {verdict.name}: its offsets are unknown, and without them it starts over: {unknown}.",
                 file=sys.stderr,
             )
-        if hidden := sorted(key for key, value in verdict.config.items() if MASK in value):
+        if hidden := sorted(key for key, value in config.items() if MASK in value):
             print(f"warning: {verdict.name}: the cluster hides {', '.join(hidden)}: write them.", file=sys.stderr)
     return written
 
 
-def _text(verdict: Verdict) -> str:
+def with_converters(config: Mapping[str, str], worker: Mapping[str, str]) -> dict[str, str]:
+    """A configuration with the converters that its worker gives it: another worker may have others.
+
+    A connector without a converter of its own gets the worker's with the worker's sub-keys, and its own have no effect.
+    """
+    found = dict(config)
+    for key in CONVERTERS:
+        name = worker.get(key, "").strip()
+        if name and not found.get(key, "").strip():
+            found = {each: value for each, value in found.items() if not each.startswith(f"{key}.")}
+            sub_keys = {each: value.strip() for each, value in worker.items() if each.startswith(f"{key}.")}
+            found |= {key: name, **sub_keys}
+    return found
+
+
+def _text(verdict: Verdict, config: dict[str, str]) -> str:
     """The file of a connector, as `connect apply` and `POST /connectors` take it."""
-    body: dict[str, Any] = {"name": verdict.name, "config": verdict.config}
+    body: dict[str, Any] = {"name": verdict.name, "config": config}
     if (state := verdict.connector.file.initial_state) is not None:
         body["initial_state"] = state
     return json.dumps(body, indent=2, ensure_ascii=False) + "\n"

@@ -27,7 +27,7 @@ _COUNTED: Final = {
 STEPS: Final = """\
 To move a connector to another pool:
   1. connect stop NAME --url JAVA                     its tasks end, with their last offsets stored
-  2. connect migrate --url JAVA --out {out}           once more, for these offsets
+  2. connect migrate --url JAVA --out {out}           once more (with --worker as now), for these offsets
   3. connect apply -f {out}/connectors/NAME.json --url NEW
   4. connect offsets set NAME -f {out}/offsets/NAME.json --url NEW        a source only
   5. connect resume NAME --url NEW
@@ -35,7 +35,7 @@ A sink continues at the offsets of its consumer group, where the brokers are the
 To have workers of this runtime join the Java workers' group instead, no file is needed: `connect docs migrate`."""
 
 
-def show(source: str, verdicts: Sequence[Verdict], problems: Problems, *, worker_known: bool) -> None:
+def show(source: str, verdicts: Sequence[Verdict], problems: Problems, *, worker_known: bool, writes: bool) -> None:
     """Print each verdict, their numbers, and errors of the worker's file."""
     print(f"{source}: {len(verdicts)} connector{'s' if len(verdicts) != 1 else ''}.")
     for verdict in verdicts:
@@ -44,7 +44,8 @@ def show(source: str, verdicts: Sequence[Verdict], problems: Problems, *, worker
     print()
     print(_counted(verdicts))
     if not worker_known and any(_inherits(verdict) for verdict in verdicts):
-        print("Some connectors take converters from their workers: give the workers' file by --worker to check them.")
+        why = "check them, and to write them into the connectors' files" if writes else "check them"
+        print(f"Some connectors take converters from their workers: give the workers' file by --worker to {why}.")
     warn(problems)
     for text in problems.errors():
         print(text, file=sys.stderr)

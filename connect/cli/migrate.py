@@ -18,7 +18,8 @@ file (--worker) their converters and plug-ins are known, and the file itself is 
 or `connect standalone`.
 
 With --out the command writes a file for each connector, and one for the offsets of each source:
-  FOLDER/connectors/NAME.json    for `connect apply`; of a cluster initially STOPPED
+  FOLDER/connectors/NAME.json    for `connect apply`; of a cluster initially STOPPED; with --worker with the converters
+                                 that the connector has from its workers, as the new ones may have others
   FOLDER/offsets/NAME.json       for `connect offsets set`
 
 examples:
@@ -65,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
         source, found = of_cluster(client_of(args))
     with validator(worker) as validating:
         verdicts = [Judge(validating).judge(connector) for connector in found]
-    written = write(args.out, verdicts) if args.out else []
+    written = write(args.out, verdicts, worker.written if args.worker else {}) if args.out else []
     if args.json:
         print_json(
             {
@@ -76,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
             }
         )
     else:
-        show(source, verdicts, problems, worker_known=bool(args.worker))
+        show(source, verdicts, problems, worker_known=bool(args.worker), writes=bool(args.out))
         if args.out:
             print(f"\nWritten to {args.out}, readable by you alone: configurations hold secrets.")
             if not args.files:

@@ -135,6 +135,42 @@ def test_files_are_for_their_owner_only(capsys, tmp_path, connector):
     assert "initial_state" not in json.loads(written.read_text())
 
 
+def test_converters_of_the_worker_go_into_the_connector_s_file(capsys, tmp_path, monkeypatch, worker, connector):
+    """The workers of another pool may have others."""
+    path = connector(
+        "lines",
+        connector__class="FileStreamSource",
+        file="/data/in",
+        topic="lines",
+        key__converter="org.apache.kafka.connect.storage.StringConverter",
+        value__converter__schemas__enable="true",  # without effect: it has no converter of its own
+    )
+    keys = {"key__converter__schemas__enable": "false", "value__converter__schemas__enable": "false"}
+    keys |= {"header__converter": JSON, "value__converter__replace__null__with__default": "${env:REPLACES}"}
+    keys |= {"config__providers": "env"}
+    keys |= {"config__providers__env__class": "org.apache.kafka.common.config.provider.EnvVarConfigProvider"}
+    monkeypatch.setenv("REPLACES", "true")
+    out = tmp_path / "out"
+    assert main(["migrate", path, "--worker", worker(**keys), "--out", str(out)]) == 0
+    written = json.loads((out / "connectors" / "lines.json").read_text())["config"]
+    assert {key: value for key, value in written.items() if "converter" in key} == {
+        "key.converter": "org.apache.kafka.connect.storage.StringConverter",
+        "value.converter": JSON,
+        "value.converter.schemas.enable": "false",
+        "value.converter.replace.null.with.default": "${env:REPLACES}",
+        "header.converter": JSON,
+    }
+    assert "take converters from their workers" not in capsys.readouterr().out
+
+
+def test_without_the_worker_s_file_the_converters_that_are_not_written_are_said(capsys, tmp_path, lines):
+    out = tmp_path / "out"
+    assert main(["migrate", lines, "--out", str(out)]) == 0
+    written = json.loads((out / "connectors" / "lines.json").read_text())["config"]
+    assert not [key for key in written if "converter" in key]
+    assert "by --worker to check them, and to write them into the connectors' files." in capsys.readouterr().out
+
+
 OFFSETS = {"offsets": [{"partition": {"filename": "/data/in"}, "offset": {"position": 7}}]}
 
 
