@@ -111,6 +111,8 @@ class _Writer:
         return repr(value) if value is None or value is True or value is False else self._named("k", value)
 
     def _ref(self, ref: Ref) -> tuple[str, Typed]:
+        if ref.root == "headers" and not ref.path:
+            raise ExpressionError("headers cannot be read all at once. Write headers.name for one.", ref.at)
         known = next((each for each in self.refs if (each.root, each.path) == (ref.root, ref.path)), None)
         if known is None:
             self._types[ref] = self._resolve(ref)
@@ -159,6 +161,7 @@ class _Writer:
             raise ExpressionError(f"{name} does not accept {kinds} together. Cast them to one type.", node.at)
         if all(isinstance(arg, Literal) for arg in node.args):
             return self._folded(node, function, given)
+        self._try_constants(node, function)
         return self._checked(function, node.args, parts), given
 
     def _checked(self, function: Function, args: Sequence[Node], parts: Sequence[tuple[str, Typed]]) -> str:
@@ -195,6 +198,20 @@ class _Writer:
         except DataError as error:
             raise ExpressionError(str(error), node.at) from None
         return self._constant(value), given
+
+    def _try_constants(self, node: Call, function: Function) -> None:
+        """Raise ExpressionError for constants that no record can make good, such as a wrong pattern."""
+        if not function.example or not any(isinstance(arg, Literal) for arg in node.args):
+            return
+        values = []
+        for place, arg in enumerate(node.args):
+            if not isinstance(arg, Literal) and function.example[place] is None:
+                return
+            values.append(arg.value if isinstance(arg, Literal) else function.example[place])
+        try:
+            function.called()(*values)
+        except DataError as error:
+            raise ExpressionError(str(error), node.at) from None
 
     def _lazy(self, node: Call) -> tuple[str, Typed]:
         match node.name:

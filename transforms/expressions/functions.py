@@ -115,7 +115,7 @@ def _subtract(a: Any, b: Any) -> Any:
     return shifted(a, b, -1)
 
 
-@function("/", takes=[NUMBERS, NUMBERS], gives=Kind.DOUBLE)
+@function("/", takes=[NUMBERS, NUMBERS], gives=Kind.DOUBLE, example=(1, 1))
 def _divide(a: Any, b: Any) -> float:
     if not b:
         raise DataError("division by zero. nullif(x, 0) makes null of 0.")
@@ -134,12 +134,12 @@ def _towards_zero(a: Any, b: Any) -> tuple[Any, Any]:
     return quotient, a - quotient * b
 
 
-@function("div", takes=[INTEGER, INTEGER], gives=Kind.INTEGER)
+@function("div", takes=[INTEGER, INTEGER], gives=Kind.INTEGER, example=(1, 1))
 def _div(a: int, b: int) -> int:
     return whole(_towards_zero(a, b)[0])
 
 
-@function("%", "mod", takes=[INTEGER, INTEGER], gives=Kind.INTEGER)
+@function("%", "mod", takes=[INTEGER, INTEGER], gives=Kind.INTEGER, example=(1, 1))
 def _mod(a: int, b: int) -> int:
     return int(_towards_zero(a, b)[1])
 

@@ -62,7 +62,9 @@ def _unit(name: str, known: tuple[str, ...] = _UNITS) -> str:
     return unit
 
 
-@function("date_trunc", takes=[TEXT, _MOMENT], gives=lambda types: types[1]._replace(schema=None))
+@function(
+    "date_trunc", takes=[TEXT, _MOMENT], gives=lambda types: types[1]._replace(schema=None), example=("day", EPOCH)
+)
 def _date_trunc(name: str, value: Any) -> Any:
     unit = _unit(name)
     moment = as_timestamp(value)
@@ -83,7 +85,7 @@ def _date_trunc(name: str, value: Any) -> Any:
     return moment if isinstance(value, dt.datetime) else moment.date()
 
 
-@function("date_part", "datepart", takes=[TEXT, _MOMENT], gives=Kind.INTEGER)
+@function("date_part", "datepart", takes=[TEXT, _MOMENT], gives=Kind.INTEGER, example=("day", EPOCH))
 def _date_part(name: str, value: Any) -> int:
     moment = as_timestamp(value)
     unit = _unit(name, (*_UNITS, "dow", "isodow", "doy", "epoch"))
@@ -110,7 +112,7 @@ for _name in ("year", "month", "day", "hour", "minute", "second"):
     function(_name, takes=[_MOMENT], gives=Kind.INTEGER)(lambda value, unit=_name: _date_part(unit, value))
 
 
-@function("date_diff", "datediff", takes=[TEXT, _MOMENT, _MOMENT], gives=Kind.INTEGER)
+@function("date_diff", "datediff", takes=[TEXT, _MOMENT, _MOMENT], gives=Kind.INTEGER, example=("day", EPOCH, EPOCH))
 def _date_diff(name: str, start: Any, end: Any) -> int:
     """How many whole units lie between two times."""
     unit, a, b = _unit(name), as_timestamp(start), as_timestamp(end)

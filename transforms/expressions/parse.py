@@ -342,15 +342,19 @@ class _Reader:
         return Call(at, "json_query", (self._node(node.this), Literal(at, self._json_path(node.expression, at))))
 
     def _json_path(self, node: Any, at: int) -> str:
-        steps = []
-        for step in getattr(node, "expressions", [None]):
+        steps: list[str] = []
+        # sqlglot takes what follows as a part of the arrow's right side: a name, a sum, a cast.
+        found: list[Any] = node.expressions if type(node).__name__ == "JSONPath" else [None]
+        for step in found:
             name = type(step).__name__
             if name == "JSONPathKey" and isinstance(step.this, str):
                 steps.append("." + _quoted(step.this))
             elif name == "JSONPathSubscript" and isinstance(step.this, int):
                 steps.append(f"[{step.this}]")
             elif name != "JSONPathRoot":
-                raise ExpressionError("write the name of a field or a number after this arrow.", at)
+                raise ExpressionError(
+                    "write 'name' or a number after this arrow, and the whole in brackets before a cast or a dot.", at
+                )
         return "$" + "".join(steps)
 
     def _read_interval(self, node: Any, at: int) -> Node:

@@ -27,6 +27,8 @@ class Function:
         gives: the type of the result.
         least, most: the number of arguments; `most` is None for any number.
         nulls: whether it is called with nulls. Otherwise a null argument makes the result null.
+        example: arguments that are good; a call that has constants in place of some of them, and fails, fails for
+            every record. None where another argument's constant depends on this one. Empty: nothing is tried.
     """
 
     name: str
@@ -36,6 +38,7 @@ class Function:
     least: int
     most: int | None
     nulls: bool = False
+    example: tuple[Any, ...] = ()
 
     def of(self, at: int) -> tuple[Kind, ...]:
         """The kinds that the argument at this place may have."""
@@ -73,15 +76,20 @@ def function(
     least: int | None = None,
     many: bool = False,
     nulls: bool = False,
+    example: tuple[Any, ...] = (),
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Declare a function. Arguments after the first `least` may be left out; with `many` there may be any number."""
+    """Declare a function. Arguments after the first `least` may be left out; with `many` there may be any number.
+
+    The others: see `Function`.
+    """
     result: Result = (lambda _: Typed(gives)) if isinstance(gives, Kind) else gives
 
     def declare(run: Callable[..., Any]) -> Callable[..., Any]:
         kinds = tuple(tuple(each) for each in takes)
         for name in names:
             fewest = len(kinds) if least is None else least
-            FUNCTIONS[name] = Function(name, run, kinds, result, fewest, None if many else len(kinds), nulls)
+            most = None if many else len(kinds)
+            FUNCTIONS[name] = Function(name, run, kinds, result, fewest, most, nulls, example)
         return run
 
     return declare

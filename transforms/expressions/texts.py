@@ -136,7 +136,7 @@ def _bounded(length: int) -> None:
         raise DataError(f"a string of {length} characters is too long; the maximum is {_MOST_CHARACTERS}.")
 
 
-@function("split_part", takes=[TEXT, TEXT, INTEGER], gives=Kind.TEXT)
+@function("split_part", takes=[TEXT, TEXT, INTEGER], gives=Kind.TEXT, example=("", ",", 1))
 def _split_part(text: str, separator: str, place: int) -> str:
     if place == 0 or not separator:
         raise DataError("split_part counts parts from 1 (from the end: -1), between non-empty separators.")
@@ -191,15 +191,15 @@ def _regexp(pattern: str, flags: str = "") -> re.Pattern[str]:
         raise DataError(f'"{pattern}" is not a regular expression: {error}.') from None
 
 
-function("regexp_like", "regexp_matches", takes=[TEXT, TEXT, TEXT], gives=Kind.BOOLEAN, least=2)(
+function("regexp_like", "regexp_matches", takes=[TEXT, TEXT, TEXT], gives=Kind.BOOLEAN, least=2, example=("", "", ""))(
     lambda text, pattern, flags="": _regexp(pattern, flags).search(text) is not None
 )
-function("regexp_ilike", takes=[TEXT, TEXT], gives=Kind.BOOLEAN)(
+function("regexp_ilike", takes=[TEXT, TEXT], gives=Kind.BOOLEAN, example=("", ""))(
     lambda text, pattern: _regexp(pattern, "i").search(text) is not None
 )
 
 
-@function("regexp_replace", takes=[TEXT, TEXT, TEXT, TEXT], gives=Kind.TEXT, least=3)
+@function("regexp_replace", takes=[TEXT, TEXT, TEXT, TEXT], gives=Kind.TEXT, least=3, example=("", None, "", ""))
 def _regexp_replace(text: str, pattern: str, replacement: str, flags: str = "g") -> str:
     try:
         return _regexp(pattern, flags).sub(replacement, text, count=0 if "g" in flags else 1)
@@ -207,7 +207,9 @@ def _regexp_replace(text: str, pattern: str, replacement: str, flags: str = "g")
         raise DataError(f'"{replacement}" is not a replacement for "{pattern}": {error}.') from None
 
 
-@function("regexp_extract", "regexp_substr", takes=[TEXT, TEXT, INTEGER], gives=Kind.TEXT, least=2)
+@function(
+    "regexp_extract", "regexp_substr", takes=[TEXT, TEXT, INTEGER], gives=Kind.TEXT, least=2, example=("", None, 0)
+)
 def _regexp_extract(text: str, pattern: str, group: int = 0) -> str | None:
     compiled = _regexp(pattern)
     if not 0 <= group <= compiled.groups:
@@ -263,14 +265,16 @@ function("to_json", takes=[ANYTHING], gives=Kind.TEXT)(as_json)
 _JSON: Final = (Kind.TEXT, Kind.OBJECT, Kind.LIST)
 
 
-@function("json_value", "json_extract_scalar", "get_json_object", takes=[_JSON, TEXT], gives=Kind.TEXT)
+@function(
+    "json_value", "json_extract_scalar", "get_json_object", takes=[_JSON, TEXT], gives=Kind.TEXT, example=("{}", "$")
+)
 def _json_value(document: Any, path: str) -> str | None:
     """The value at the path as a string; an object or a list as JSON."""
     found = _at(_parsed(document), path)
     return None if found is None else found if isinstance(found, str) else as_text(found)
 
 
-@function("json_query", "json_extract", takes=[_JSON, TEXT], gives=Kind.TEXT)
+@function("json_query", "json_extract", takes=[_JSON, TEXT], gives=Kind.TEXT, example=("{}", "$"))
 def _json_query(document: Any, path: str) -> str | None:
     """The value at the path as JSON; a string keeps its quotation marks."""
     found = _at(_parsed(document), path)

@@ -185,6 +185,23 @@ def test_what_expressions_mean(text: str, expected: Any) -> None:
 
 
 WRONG = [
+    ("x = text->name", "write 'name' or a number after this arrow"),
+    ("x = text->(1 + 1)", "write 'name' or a number after this arrow"),
+    ("x = text->'a'::int", "in brackets before a cast"),
+    ("x = text->'a'->'b'.c", "in brackets before a cast or a dot"),
+    ("x = headers", "headers cannot be read all at once"),
+    ("x = upper(headers)", "headers cannot be read all at once"),
+    ("x = quantity / 0", "division by zero"),
+    ("x = mod(quantity, 0)", "division by zero"),
+    ("x = name ~ '('", '"[(]" is not a regular expression'),
+    ("x = regexp_replace(name, 'a', '\\9')", "is not a replacement"),
+    ("x = regexp_extract(name, 'a', 1)", "has no group 1"),
+    ("x = regexp_like(name, 'a', 'z')", '"z" is not a flag'),
+    ("x = split_part(name, ',', 0)", "counts parts from 1"),
+    ("x = date_trunc('fortnight', at)", '"fortnight" is not a unit'),
+    ("x = date_part('fortnight', at)", '"fortnight" is not a unit'),
+    ("x = date_diff('fortnight', at, at)", '"fortnight" is not a unit'),
+    ("x = json_value(text, 'nonsense')", "nonsense"),
     ("total = sum(price)", 'column 9, "sum.price.": sum aggregates several records'),
     ("total = count(*)", "count aggregates several records"),
     ("x = upper(name) over ()", "a window function"),
