@@ -293,18 +293,6 @@ def _contradictions(parsed: Mapping[str, Any]) -> list[tuple[str, str]]:
                 "is for http.authorization.type=static or apikey: set that, or leave it out.",
             )
         )
-    if kind != BASIC:
-        found += [
-            (key, f"is for http.authorization.type={BASIC}: set that, or leave it out.")
-            for key in ("http.username", "http.password")
-            if _written(parsed.get(key))
-        ]
-    if kind not in (STATIC, API_KEY):
-        found += [
-            (key, f"is for http.authorization.type={STATIC} or {API_KEY}: set that, or leave it out.")
-            for key in ("http.authorization.header", "http.authorization.class")
-            if _written(parsed.get(key))
-        ]
     if bool(parsed.get("http.proxy.host")) != (parsed.get("http.proxy.port", -1) > -1):
         found.append(("http.proxy.port", "and http.proxy.host belong together: set both, or neither."))
     return found

@@ -17,7 +17,7 @@ from connect.data import Deferred
 from connect.data.times import timestamp_ms
 from connect.kit import Answer, Request, RestClient, RestError, json_of, value_at
 from connect.kit.answers import parsed, utf8_of
-from connect.kit.pages import OffsetLimit, PageNumber, with_parameters
+from connect.kit.pages import with_parameters
 from connectors.http.source.keys import JSON, LINES, PLACE, SourceOptions
 from connectors.http.source.positions import Position, digest
 
@@ -28,9 +28,6 @@ _LINES: Final = ("ndjson", "jsonl", "json-lines", "json-seq", "jsonlines")
 _BLANKS: Final = b" \t\x1e"
 #: What is told of a page that is no longer there: a server need not keep cursors forever.
 _GONE: Final = frozenset({400, 404, 410, 422})
-#: How some servers answer for the page behind the last one, where pages are counted.
-_NO_SUCH_PAGE: Final = 404
-_COUNTED: Final = (PageNumber, OffsetLimit)
 #: A number above is milliseconds since 1970.
 _SECONDS: Final = 1e11
 #: A number written as text. One of eight digits is a date.
@@ -65,8 +62,6 @@ class Reading:
         self._position = position
         self._partition = partition
         self._resumed = position.page is not None
-        self._steps = 0  # from page to page, in this round
-        self._mark: str | int | None = None
         self._began = 0.0
         self._told = False
         self.due = 0.0
@@ -86,23 +81,19 @@ class Reading:
         try:
             answer = self._client.ask(request)
         except RestError as error:
-            if position.page is not None and error.status == _NO_SUCH_PAGE and isinstance(self._pages, _COUNTED):
-                answer = Answer(204, [], b"")  # the page before was full, and the last
-            elif self._resumed and error.status in _GONE:
+            if self._resumed and error.status in _GONE:
                 log.warning("%s The page that was being read is gone: all pages are read again.", error)
                 self._resumed = False
                 self._position = Position(
                     position.cursor, position.seen, highest=position.cursor, highest_seen=position.seen
                 )
                 return None
-            else:
-                raise
+            raise
         if answer is None:
             return None
         self._resumed = False
         document, records = self._parsed(answer)
         following = self._pages.after(position.page, request, answer, document, len(records))
-        self._check_circle(following)
         batch, behind = self._batch(records, position, following)
         self._position = behind.on(following)
         if following is None:
@@ -111,23 +102,6 @@ class Reading:
         return batch
 
     # Inside.
-
-    def _check_circle(self, following: str | int | None) -> None:
-        """Raise ConnectError where the pages lead in a circle: reading would never end.
-
-        Brent's method: the page of the latest step that is a power of two is held against all behind it.
-        """
-        if following is None:
-            self._steps = 0
-            return
-        if self._steps and following == self._mark:
-            raise ConnectError(
-                f"{self._client.where} names a page as the next one that was read before: its pages lead in a circle. "
-                "Check http.pagination and the keys beside it."
-            )
-        self._steps += 1
-        if self._steps & (self._steps - 1) == 0:
-            self._mark = following
 
     def _first(self, position: Position) -> Request:
         """The request for the first page."""

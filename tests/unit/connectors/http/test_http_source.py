@@ -166,32 +166,6 @@ def test_a_cursor_that_the_server_has_forgotten_begins_the_reading_again(api: Re
         assert values(again)[:25] == api.items
 
 
-@pytest.mark.parametrize("path", ["page", "offset"])
-def test_the_page_behind_the_last_may_be_one_that_is_not_found(api: RestApi, path: str) -> None:
-    api.items = items(20)  # two full pages
-    api.script = [None, None, Answer(404, {}, b'{"detail":"Invalid page."}')]
-    with run(api, path) as source:
-        source.poll_until(40)
-        assert values(source)[:40] == api.items * 2
-
-
-def test_a_first_page_that_is_not_found_fails_the_task(api: RestApi) -> None:
-    api.script = [Answer(404)]
-    with pytest.raises(ConnectError, match="404 Not Found"), run(api, "page") as source:
-        source.poll_until(1)
-
-
-@pytest.mark.parametrize("length", [1, 2, 3, 7])
-def test_pages_that_lead_in_a_circle_fail_the_task(api: RestApi, length: int) -> None:
-    api.script = [
-        Answer(200, {"Link": f'</link?cursor=c{1 + n % length}>; rel="next"'}, json.dumps([{"n": n}]).encode())
-        for n in range(5 * length)
-    ]
-    with pytest.raises(ConnectError, match="names the same page|lead in a circle"), run(api, "link") as source:
-        source.poll_until(5 * length + 1)
-    assert api.script
-
-
 def test_a_redirection_to_another_server_is_told(api: RestApi) -> None:
     api.script = [Answer(302, {"Location": "https://other.example/v2/items?token=s3cret"})]
     there = "It leads to https://other.example/v2/items. "
@@ -417,9 +391,6 @@ def test_a_position_is_what_its_offset_says() -> None:
         ({"http.authorization.type": "oauth2"}, "oauth2.client.id", "needs it"),
         ({"http.authorization.type": "basic"}, "http.password", "needs it"),
         ({"http.headers.authorization": "x"}, "http.headers.authorization", "static or apikey"),
-        ({"http.username": "x"}, "http.username", "http.authorization.type=basic"),
-        ({"http.password": "x"}, "http.password", "http.authorization.type=basic"),
-        ({"http.authorization.header": "X-Key"}, "http.authorization.header", "static or apikey"),
         ({"http.proxy.host": "h"}, "http.proxy.port", "belong together"),
         ({"http.headers.additional": "a:b,A:c"}, "http.headers.additional", "twice"),
         ({"http.headers.additional": "nothing"}, "http.headers.additional", "name:value"),
