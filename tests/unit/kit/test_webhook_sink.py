@@ -6,6 +6,7 @@ import importlib
 import re
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from http.client import responses
 from pathlib import Path
 from typing import Any
@@ -56,8 +57,8 @@ def put(sink: Any, config: dict[str, str], *values: Any) -> None:
 
 
 def test_the_page_says_how_long_it_is() -> None:
-    assert len(FILES["webhook.py"].splitlines()) == 120
-    assert "120 lines" in PAGE
+    assert len(FILES["webhook.py"].splitlines()) == 121
+    assert "121 lines" in PAGE
 
 
 def test_a_batch_is_one_request_and_its_offsets_are_committed(hook: Webhook, sink: Any) -> None:
@@ -134,6 +135,18 @@ def test_without_an_error_policy_a_bad_record_fails_the_task(hook: Webhook, sink
     hook.bad = "b"
     with pytest.raises(ConnectError, match=r"answers 422.* Set errors\.deadletterqueue\.topic\.name"):
         put(sink, {"webhook.url": hook.url}, "a", "b", "c")
+
+
+def test_a_refused_record_that_the_error_policy_does_not_take_is_never_committed(hook: Webhook, sink: Any) -> None:
+    """A task that failed is asked for its offsets once more when it ends."""
+    hook.bad = "b"
+    run = SinkRun(sink, {"webhook.url": hook.url}).start()
+    run.put("a", "b", "c")
+    with pytest.raises(ConnectError, match="answers 422"):
+        run.commit()
+    with suppress(ConnectError):
+        run.stop()
+    assert run.committed == {}
 
 
 @pytest.mark.parametrize("refusal", ["login", "redirect"])
