@@ -18,7 +18,7 @@ from connect.data.times import timestamp_ms
 from connect.kit import Answer, Request, RestClient, RestError, json_of, value_at
 from connect.kit.answers import parsed, utf8_of
 from connect.kit.pages import with_parameters
-from connectors.http.source.keys import JSON, LINES, PLACE, SourceOptions
+from connectors.http.source.keys import JSON, LINES, OFFSET, PAGE, PLACE, SourceOptions
 from connectors.http.source.positions import Position, digest
 
 log = logging.getLogger(__name__)
@@ -28,6 +28,8 @@ _LINES: Final = ("ndjson", "jsonl", "json-lines", "json-seq", "jsonlines")
 _BLANKS: Final = b" \t\x1e"
 #: What is told of a page that is no longer there: a server need not keep cursors forever.
 _GONE: Final = frozenset({400, 404, 410, 422})
+#: What is told behind the last page by servers that have no empty one.
+_BEHIND_THE_LAST: Final = 404
 #: A number above is milliseconds since 1970.
 _SECONDS: Final = 1e11
 #: A number written as text. One of eight digits is a date.
@@ -81,6 +83,10 @@ class Reading:
         try:
             answer = self._client.ask(request)
         except RestError as error:
+            if self._is_behind_the_last(error):
+                self._resumed = False
+                self._end(position)
+                return None
             if self._resumed and error.status in _GONE:
                 log.warning("%s The page that was being read is gone: all pages are read again.", error)
                 self._resumed = False
@@ -95,13 +101,25 @@ class Reading:
         document, records = self._parsed(answer)
         following = self._pages.after(position.page, request, answer, document, len(records))
         batch, behind = self._batch(records, position, following)
-        self._position = behind.on(following)
         if following is None:
-            self.due = (self._began or time.monotonic()) + self._options.poll_interval
-            self._began = 0.0
+            self._end(behind)
+        else:
+            self._position = behind.on(following)
         return batch
 
     # Inside.
+
+    def _is_behind_the_last(self, error: RestError) -> bool:
+        """Whether an error says that the page before, which was read as a whole, was the last."""
+        position = self._position
+        counted = self._options.pagination in (PAGE, OFFSET)
+        return counted and position.page is not None and not position.records and error.status == _BEHIND_THE_LAST
+
+    def _end(self, position: Position) -> None:
+        """All pages are read, up to this position."""
+        self._position = position.on(None)
+        self.due = (self._began or time.monotonic()) + self._options.poll_interval
+        self._began = 0.0
 
     def _first(self, position: Position) -> Request:
         """The request for the first page."""

@@ -178,6 +178,32 @@ def test_a_host_may_have_letters_that_are_not_in_ascii() -> None:
     assert web_address("https://münchen.example:8443/straße") == "https://xn--mnchen-3ya.example:8443/stra%C3%9Fe"
 
 
+@pytest.mark.parametrize("path", ["page", "offset"])
+def test_a_page_that_is_not_there_ends_the_pages(api: RestApi, path: str) -> None:
+    behind = Answer(404, {}, b'{"error":"no such page"}')
+    api.items = items(20)
+    api.script = [None, None, behind]
+    with run(api, path, **{key.replace(".", "_"): value for key, value in NEW.items()}) as source:
+        records = source.poll_until(20)
+        for _ in range(5):
+            source.poll()
+        assert values(source) == api.items
+        assert api.requests[3].query["since"] == "19"
+    # Where the task ended before it knew that, it goes on behind the page that it has read.
+    api.script = [behind]
+    offsets = [(records[-1].source_partition, records[-1].source_offset)]
+    with run(api, path, offsets, **{key.replace(".", "_"): value for key, value in NEW.items()}) as again:
+        for _ in range(5):
+            again.poll()
+        assert values(again) == []
+
+
+def test_a_first_page_that_is_not_there_fails_the_task(api: RestApi) -> None:
+    api.script = [Answer(404)]
+    with pytest.raises(ConnectError, match="answers 404"), run(api, "page") as source:
+        source.poll_until(1)
+
+
 def test_a_cursor_has_a_place_in_a_url_and_in_the_body_of_a_post(api: RestApi) -> None:
     api.field = "when"
     api.items = [{"when": f"2026-01-0{n}T00:00:00Z"} for n in range(1, 4)]
