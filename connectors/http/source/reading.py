@@ -28,8 +28,8 @@ _LINES: Final = ("ndjson", "jsonl", "json-lines", "json-seq", "jsonlines")
 _BLANKS: Final = b" \t\x1e"
 #: What is told of a page that is no longer there: a server need not keep cursors forever.
 _GONE: Final = frozenset({400, 404, 410, 422})
-#: What is told behind the last page by servers that have no empty one.
-_BEHIND_THE_LAST: Final = 404
+#: The answer 400 for a number behind the last page: WordPress's code is rest_post_invalid_page_number.
+_INVALID_PAGE: Final = re.compile(r"invalid[ _]page", re.IGNORECASE)
 #: A number above is milliseconds since 1970.
 _SECONDS: Final = 1e11
 #: A number written as text. One of eight digits is a date.
@@ -111,9 +111,11 @@ class Reading:
 
     def _is_behind_the_last(self, error: RestError) -> bool:
         """Whether an error says that the page before, which was read as a whole, was the last."""
-        position = self._position
+        position, status = self._position, error.status
         counted = self._options.pagination in (PAGE, OFFSET)
-        return counted and position.page is not None and not position.records and error.status == _BEHIND_THE_LAST
+        if not counted or position.page is None or position.records:
+            return False
+        return status == 404 or (status == 400 and _INVALID_PAGE.search(str(error)) is not None)
 
     def _end(self, position: Position) -> None:
         """All pages are read, up to this position."""

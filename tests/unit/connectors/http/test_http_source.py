@@ -178,9 +178,17 @@ def test_a_host_may_have_letters_that_are_not_in_ascii() -> None:
     assert web_address("https://münchen.example:8443/straße") == "https://xn--mnchen-3ya.example:8443/stra%C3%9Fe"
 
 
+@pytest.mark.parametrize(
+    "behind",
+    [
+        Answer(404, {}, b'{"error":"no such page"}'),
+        Answer(400, {}, b'{"code":"rest_post_invalid_page_number","message":"The page number requested is larger .."}'),
+        Answer(400, {}, b'{"detail":"Invalid page."}'),
+    ],
+    ids=["404", "wordpress", "invalid page"],
+)
 @pytest.mark.parametrize("path", ["page", "offset"])
-def test_a_page_that_is_not_there_ends_the_pages(api: RestApi, path: str) -> None:
-    behind = Answer(404, {}, b'{"error":"no such page"}')
+def test_a_page_that_is_not_there_ends_the_pages(api: RestApi, path: str, behind: Answer) -> None:
     api.items = items(20)
     api.script = [None, None, behind]
     with run(api, path, **{key.replace(".", "_"): value for key, value in NEW.items()}) as source:
@@ -196,6 +204,12 @@ def test_a_page_that_is_not_there_ends_the_pages(api: RestApi, path: str) -> Non
         for _ in range(5):
             again.poll()
         assert values(again) == []
+
+
+def test_another_400_behind_the_first_page_fails_the_task(api: RestApi) -> None:
+    api.script = [None, Answer(400, {}, b'{"error":"no such filter"}')]
+    with pytest.raises(ConnectError, match="no such filter"), run(api, "page") as source:
+        source.poll_until(25)
 
 
 def test_a_first_page_that_is_not_there_fails_the_task(api: RestApi) -> None:
