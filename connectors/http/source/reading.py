@@ -66,6 +66,7 @@ class Reading:
         self._resumed = position.page is not None
         self._began = 0.0
         self._told = False
+        self._named: set[int] = set()
         self.due = 0.0
         self.looked = 0.0
 
@@ -104,6 +105,7 @@ class Reading:
         if following is None:
             self._end(behind)
         else:
+            self._follow(request, position, following)
             self._position = behind.on(following)
         return batch
 
@@ -116,6 +118,19 @@ class Reading:
         if not counted or position.page is None or position.records:
             return False
         return status == 404 or (status == 400 and _INVALID_PAGE.search(str(error)) is not None)
+
+    def _follow(self, request: Request, position: Position, following: str | int) -> None:
+        """Note a page that the server names. Raises RestError where it was read in this pass: pages in a circle."""
+        if self._options.pagination in (PAGE, OFFSET):
+            return  # numbers that grow
+        if position.page is None:
+            self._named = {hash(request.url)}
+        if hash(following) in self._named:
+            raise RestError(
+                f"{self._client.where} names a page as the next one that was read before: its pages form a circle. "
+                "Check http.pagination and http.pagination.field."
+            )
+        self._named.add(hash(following))
 
     def _end(self, position: Position) -> None:
         """All pages are read, up to this position."""

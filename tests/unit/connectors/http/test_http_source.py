@@ -206,6 +206,24 @@ def test_a_page_that_is_not_there_ends_the_pages(api: RestApi, path: str, behind
         assert values(again) == []
 
 
+@pytest.mark.parametrize("names", [["/b", "/c", "/b"], ["/b", "/c", "/link"]], ids=["a page before", "the first"])
+def test_pages_that_form_a_circle_fail_the_task(api: RestApi, names: list[str]) -> None:
+    api.script = [Answer(200, {"Link": f'<{name}>; rel="next"'}, b"[1]") for name in names] * 3
+    with pytest.raises(ConnectError, match="its pages form a circle"), run(api, "link") as source:
+        source.poll_until(9)
+    assert len(api.requests) == 3
+
+
+def test_a_circle_of_cursors_fails_the_task_and_one_that_comes_again_in_the_next_pass_does_not(api: RestApi) -> None:
+    api.script = [None] * 6
+    api.script += [
+        Answer(200, {}, json.dumps({"data": {"items": [1]}, "meta": {"cursor": name}}).encode()) for name in "abab"
+    ]
+    with pytest.raises(ConnectError, match="its pages form a circle"), run(api, "cursor") as source:
+        source.poll_until(56)
+    assert len(api.requests) == 9
+
+
 def test_another_400_behind_the_first_page_fails_the_task(api: RestApi) -> None:
     api.script = [None, Answer(400, {}, b'{"error":"no such filter"}')]
     with pytest.raises(ConnectError, match="no such filter"), run(api, "page") as source:
