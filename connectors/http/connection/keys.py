@@ -22,6 +22,15 @@ API_KEY: Final = "apikey"
 BASIC: Final = "basic"
 OAUTH2: Final = "oauth2"
 
+#: Which logins a key is for. With another one it would not be sent, and nobody would know.
+_FOR: Final = {
+    "http.headers.authorization": (STATIC, API_KEY),
+    "http.authorization.header": (STATIC, API_KEY),
+    "http.authorization.class": (STATIC, API_KEY),
+    "http.username": (BASIC,),
+    "http.password": (BASIC,),
+}
+
 _NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 #: Java's keys behind http.: kind of setting and doc.
 _SSL: Final = (
@@ -286,13 +295,11 @@ def _contradictions(parsed: Mapping[str, Any]) -> list[tuple[str, str]]:
         for key in needed
         if key in parsed and not _written(parsed[key])
     ]
-    if kind == NONE and _written(parsed.get("http.headers.authorization")):
-        found.append(
-            (
-                "http.headers.authorization",
-                "is for http.authorization.type=static or apikey: set that, or leave it out.",
-            )
-        )
+    found += [
+        (key, f"is for http.authorization.type={' or '.join(kinds)}: set that, or leave it out.")
+        for key, kinds in _FOR.items()
+        if kind not in kinds and _written(parsed.get(key))
+    ]
     if bool(parsed.get("http.proxy.host")) != (parsed.get("http.proxy.port", -1) > -1):
         found.append(("http.proxy.port", "and http.proxy.host belong together: set both, or neither."))
     return found
