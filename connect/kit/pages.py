@@ -27,7 +27,7 @@ import orjson
 
 from connect.http import Answer
 from connect.kit.failures import RestError, origin
-from connect.kit.rest import Request
+from connect.kit.rest import Redirected, Request
 
 Page = str | int | None
 
@@ -78,7 +78,7 @@ class LinkHeader:
     def after(self, page: Page, request: Request, answer: Answer, document: Any, count: int) -> Page:
         """See `Pages`."""
         links = ", ".join(value for name, value in answer.headers if name.lower() == "link")
-        return _further(request, next_link(links))
+        return _further(request, answer, next_link(links))
 
 
 class NextUrl:
@@ -98,7 +98,7 @@ class NextUrl:
     def after(self, page: Page, request: Request, answer: Answer, document: Any, count: int) -> Page:
         """See `Pages`."""
         found = value_at(document, self._field)
-        return _further(request, found if isinstance(found, str) else None)
+        return _further(request, answer, found if isinstance(found, str) else None)
 
 
 class Cursor:
@@ -226,14 +226,15 @@ def next_link(links: str) -> str | None:
     return None
 
 
-def _further(request: Request, link: str | None) -> str | None:
+def _further(request: Request, answer: Answer, link: str | None) -> str | None:
     if not link:
         return None
-    url = urljoin(request.url, link)
+    base = answer.url if isinstance(answer, Redirected) else request.url
+    url = urljoin(base, link)
     if origin(url) != origin(request.url):
         raise RestError(
             f"{origin(request.url)} names a next page of another server, {origin(url)}, which is not shown its login."
         )
-    if url == request.url:
+    if url in (request.url, base):
         raise RestError(f"{origin(request.url)} names the same page as the next one again.")
     return url

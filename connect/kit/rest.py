@@ -57,6 +57,16 @@ class Request:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
+class Redirected(Answer):
+    """A response that came after redirections.
+
+    Attributes:
+        url: where it came from: what relative links in it are relative to.
+    """
+
+    url: str = ""
+
+
 class RestClient:
     """Sends requests to one server, over connections that are kept open.
 
@@ -180,11 +190,14 @@ class RestClient:
         for _ in range(_MOST_REDIRECTS):
             answer = self._once(request, url, carried)
             if request.method not in ("GET", "HEAD") or answer.status not in (301, 302, 303, 307, 308):
+                if url != request.url:
+                    answer = Redirected(*answer)
+                    answer.url = url
                 return answer
-            further = next((value for name, value in answer.headers if name.lower() == "location"), "")
-            url = urljoin(url, further)
-            if not further or origin(url) != self.where:
+            further = _led_to(url, answer)
+            if not further or origin(further) != self.where:
                 return answer
+            url = further
         return answer
 
     def _once(self, request: Request, url: str, carried: Mapping[str, str]) -> Answer:
@@ -222,11 +235,25 @@ class RestClient:
         said = shown(answer.content, secrets)
         told = f"{self.where} answers {phrase(status)} to {request.method}{f': {said}' if said else ''}."
         if 300 <= status < 400:
-            told = f"{told} {_leads_to(request.url, answer)}"
+            told = f"{told} {self._not_followed(request, answer, secrets)}"
         elif status in (401, 403) and not pause:
             told = f"{told} Check the login and its rights."
         # GitHub says 403 where a rate limit is reached.
         return RestError(told, status=status, passing=status in PASSING or (status == 403 and pause > 0), pause=pause)
+
+    def _not_followed(self, request: Request, answer: Answer, secrets: list[str]) -> str:
+        """Why a redirection was not followed, and where it leads to, without a query, which may be secret."""
+        target = _led_to(request.url, answer)
+        place = shown(f"{origin(target)}{urlsplit(target).path}".encode(), secrets) if target else ""
+        if not place:
+            return "It does not say where that is: correct the address."
+        if request.method not in ("GET", "HEAD"):
+            return f"It leads to {place}. A {request.method} is not redirected: write the address that it leads to."
+        if origin(target) == self.where:
+            return f"It leads to {place}, after {_MOST_REDIRECTS} redirections: more are not followed."
+        return (
+            f"It leads to {place}. Redirections to other servers are not followed: write the address that it leads to."
+        )
 
     def _answered(self, coming: Future[Answer], until: float) -> Answer | None:
         while not self._stopping():
@@ -272,16 +299,14 @@ class RestClient:
         return True
 
 
-def _leads_to(url: str, answer: Answer) -> str:
-    """What is told of a redirection that is not followed. The query, which may hold a secret, is left out."""
-    further = next((value for name, value in answer.headers if name.lower() == "location"), "")
-    if not further:
-        return "It is a redirection that does not say where."
-    there = urljoin(url, further)
-    return (
-        f"It leads to {origin(there)}{urlsplit(there).path}. Redirections are followed for GET only, and not to other "
-        "servers: write the address that it leads to."
-    )
+def _led_to(url: str, answer: Answer) -> str:
+    """Where a redirection of a URL leads to. Empty where it does not say, or not with a URL."""
+    location = next((value for name, value in answer.headers if name.lower() == "location"), "")
+    try:
+        found = urljoin(url, location)
+        return found if location and origin(found) else ""
+    except ValueError:
+        return ""
 
 
 def _together(*several: Mapping[str, str]) -> dict[str, str]:

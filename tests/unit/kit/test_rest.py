@@ -277,6 +277,39 @@ def test_a_redirection_is_followed_within_the_server_only(api: RestApi, client: 
         assert other.requests == []
 
 
+@pytest.mark.parametrize("pages", [LinkHeader(), NextUrl("next")], ids=["link", "next-url"])
+def test_a_relative_next_page_is_relative_to_where_a_redirection_led_to(
+    api: RestApi, client: Callable[..., RestClient], pages: Pages
+) -> None:
+    further = Said(200, {"Link": '<page?n=2>; rel="next"'}, b'{"next": "page?n=2"}')
+    api.script = [Said(302, {"Location": "/v2/items/page"}), further, further]
+    request = Request(f"{api.url}/old")
+    answer = client().send(request)
+    page = pages.after(None, request, answer, json_of(answer), 1)
+    assert page == f"{api.url}/v2/items/page?n=2"
+    with pytest.raises(RestError, match="the same page"):
+        pages.after(page, Request(page), client().send(Request(page)), {"next": "page?n=2"}, 1)
+
+
+@pytest.mark.parametrize(
+    ("method", "location", "told"),
+    [
+        ("GET", "https://other.example/new/t0ken?key=k3y", r"leads to https://other\.example/new/\[hidden\]\. "),
+        ("POST", "/new/hook?key=k3y", r"leads to http://127\.0\.0\.1:\d+/new/hook\. A POST is not redirected"),
+        ("GET", "/round", r"leads to http://127\.0\.0\.1:\d+/round, after 5 redirections"),
+        ("GET", "http://h:port/", r"does not say where that is"),
+        ("GET", "", r"does not say where that is"),
+    ],
+)
+def test_a_redirection_that_is_not_followed_says_where_it_leads_to(
+    api: RestApi, client: Callable[..., RestClient], method: str, location: str, told: str
+) -> None:
+    api.script = [Said(302, {"Location": location})] * 5
+    with pytest.raises(RestError, match=told) as raised:
+        client(login=bearer("t0ken")).send(Request(f"{api.url}/old", method))
+    assert "k3y" not in str(raised.value)
+
+
 def test_redirections_have_an_end_and_posts_are_not_redirected(api: RestApi, client: Callable[..., RestClient]) -> None:
     api.script = [Said(302, {"Location": "/round"})] * 50
     with pytest.raises(RestError, match="302 Found"):
