@@ -252,10 +252,20 @@ def _in_text(folder: Path, source: Source, packaged: Container[str]) -> Iterator
 
 
 def plugin_folders(path: Path) -> list[Path]:
-    """The plug-in folders of a folder of plugin.path: itself, or those in it."""
-    if _holds_code(path):
+    """The plug-in folders of a folder of plugin.path: itself, or those in it.
+
+    Beside files without metadata those count into which pip has installed: other folders may be their tests.
+    """
+    if _is_installed(path):
         return [path]
-    return [folder for folder in sorted(path.glob("*/")) if _holds_code(folder)]
+    folders = sorted(path.glob("*/"))
+    if _holds_code(path):
+        return [path, *filter(_is_installed, folders)]
+    return [folder for folder in folders if _holds_code(folder)]
+
+
+def _is_installed(folder: Path) -> bool:
+    return next(folder.glob("*.dist-info"), None) is not None
 
 
 def _holds_code(folder: Path) -> bool:

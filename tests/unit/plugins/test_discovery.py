@@ -140,6 +140,18 @@ def test_a_class_is_found_where_a_package_offers_it_again(tmp_path: Path) -> Non
     assert (ref.kind, ref.target) == (PluginKind.SINK, "orders:OrdersSinkConnector")
 
 
+def test_a_file_hides_no_plugin_that_is_installed_beside_it(tmp_path: Path) -> None:
+    write(tmp_path / "orders.py", ORDERS.format(version="1.0"))
+    write(tmp_path / "tests/fakes.py", ORDERS.format(version="1.0").replace("Orders", "Fake"))
+    write(tmp_path / "bills-2.0/bills.py", ORDERS.format(version="2.0").replace("Orders", "Bills"))
+    install(tmp_path / "bills-2.0", "bills", "2.0", "[connect.sinks]\nBillsSink = bills:BillsSinkConnector\n")
+    found = Plugins.discover([tmp_path])
+    assert found.find(CONNECTORS, "OrdersSink").folder == str(tmp_path)
+    assert found.find(CONNECTORS, "BillsSink").folder == str(tmp_path / "bills-2.0")
+    with pytest.raises(PluginNotFoundError):
+        found.find(CONNECTORS, "FakeSink")
+
+
 def test_entry_points_of_a_folder_count_and_may_carry_a_java_name(tmp_path: Path) -> None:
     write(tmp_path / "nats/nats_sink.py", BOOM + "NatsSink = type('NatsSink', (), {})")
     install(
