@@ -56,8 +56,8 @@ class Naming:
         if not self._by_record:
             if not (name := self._of_topic(topic)):
                 return {}, dict.fromkeys(range(len(batch)), f"no index can be named for the topic {topic}.")
-            if found := _FORBIDDEN.search(name):
-                return {}, dict.fromkeys(range(len(batch)), _forbidden(name, found[0]))
+            if wrong := _FORBIDDEN.search(name):
+                return {}, dict.fromkeys(range(len(batch)), _forbidden(name, wrong[0]))
             return {name: range(len(batch))}, {}
         columns = [_texts(batch, name, pattern) for name, pattern in self._by_record]
         found: dict[str, list[int]] = {}
