@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from decimal import Decimal
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from connect import ConnectError
@@ -62,6 +63,9 @@ _UNITS: Final = {
     "DAY": dt.timedelta(days=1),
     "WEEK": dt.timedelta(weeks=1),
 }
+_BEHIND_ARROW: Final = (
+    "write 'name' or a whole number after this arrow, and the whole in brackets before a cast or a dot."
+)
 _MONTHS: Final = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
 
 
@@ -173,6 +177,11 @@ class _Reader:
         part = self._text[self._start : self._end]
         if not part.strip():
             raise ExpressionError("there is no expression.", self._start)
+        for arrow, token in pairwise(_tokens(part)):
+            # sqlglot takes 1.5 for a name.
+            number = token.token_type.name == "NUMBER" and not token.text.isdigit()
+            if number and arrow.token_type.name in ("ARROW", "DARROW"):
+                raise ExpressionError(_BEHIND_ARROW, self._start + token.start)
         try:
             return sqlglot.parse_one(part, dialect=dialect, into=exp.Expr)
         except ParseError as error:
@@ -352,9 +361,7 @@ class _Reader:
             elif name == "JSONPathSubscript" and isinstance(step.this, int):
                 steps.append(f"[{step.this}]")
             elif name != "JSONPathRoot":
-                raise ExpressionError(
-                    "write 'name' or a number after this arrow, and the whole in brackets before a cast or a dot.", at
-                )
+                raise ExpressionError(_BEHIND_ARROW, at)
         return "$" + "".join(steps)
 
     def _read_interval(self, node: Any, at: int) -> Node:

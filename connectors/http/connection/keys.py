@@ -32,6 +32,8 @@ _FOR: Final = {
 }
 
 _NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+#: Letters that Python's codec spells in another way than browsers and registries do: ß as ss, for example.
+_DEVIATIONS: Final = frozenset("\u00df\u03c2\u200c\u200d\u1e9e")
 #: Java's keys behind http.: kind of setting and doc.
 _SSL: Final = (
     ("ssl.truststore.location", "String", "A file with the certificates that are trusted; this machine's if none."),
@@ -49,8 +51,9 @@ def web_address(written: str) -> str:
     """A URL, with any path and query. Raises ValueError, which does not show it: a login may be in it."""
     try:
         parts = urlsplit(written)
-        if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
-            if not parts.hostname.isascii():  # requests and certificates have names in ASCII (RFC 5890)
+        right = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+        if right and not _DEVIATIONS & set(parts.netloc):
+            if not parts.netloc.isascii():  # requests and certificates have names in ASCII (RFC 5890)
                 login, at, place = parts.netloc.rpartition("@")
                 host, colon, port = place.partition(":")
                 written = parts._replace(netloc=f"{login}{at}{host.encode('idna').decode()}{colon}{port}").geturl()
@@ -58,6 +61,8 @@ def web_address(written: str) -> str:
             return quote(written, safe="%/:=&?~#+!$,;'@()*[]{}|")
     except ValueError:
         pass
+    if _DEVIATIONS & set(written):
+        raise ValueError("is not an address, or its host has a letter of two forms: write its ASCII form, xn--..")
     raise ValueError("is not an address. Write https://host/path.")
 
 

@@ -185,8 +185,9 @@ def test_what_expressions_mean(text: str, expected: Any) -> None:
 
 
 WRONG = [
-    ("x = text->name", "write 'name' or a number after this arrow"),
-    ("x = text->(1 + 1)", "write 'name' or a number after this arrow"),
+    ("x = text->name", "write 'name' or a whole number after this arrow"),
+    ("x = text->1.5", "write 'name' or a whole number after this arrow"),
+    ("x = text->(1 + 1)", "write 'name' or a whole number after this arrow"),
     ("x = text->'a'::int", "in brackets before a cast"),
     ("x = text->'a'->'b'.c", "in brackets before a cast or a dot"),
     ("x = headers", "headers cannot be read all at once"),

@@ -176,6 +176,8 @@ def test_a_redirection_to_another_server_is_told(api: RestApi) -> None:
 
 def test_a_host_may_have_letters_that_are_not_in_ascii() -> None:
     assert web_address("https://münchen.example:8443/straße") == "https://xn--mnchen-3ya.example:8443/stra%C3%9Fe"
+    with pytest.raises(ValueError, match="ASCII form, xn--"):
+        web_address("https://straße.example/")
 
 
 @pytest.mark.parametrize(
