@@ -281,10 +281,11 @@ def _readable(connected: socket.socket) -> bool:
 
 
 def _content(response: HTTPResponse, most_bytes: int) -> bytes:
-    # read() with a number of bytes would accept a body that is cut off.
-    known = response.length is not None and response.length <= most_bytes
-    content = response.read() if known else response.read(most_bytes + 1)
-    if len(content) > most_bytes:
+    # read() with a number of bytes would accept a body of a known length that is cut off.
+    known = response.length is not None
+    too_long = response.length is not None and response.length > most_bytes
+    content = b"" if too_long else response.read() if known else response.read(most_bytes + 1)
+    if too_long or len(content) > most_bytes:
         raise HTTPException(f"the answer is longer than {most_bytes} bytes")
     return content
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -358,6 +359,41 @@ def test_what_fails_in_passing_is_asked_again(
     asking = client(retries=RetryBudget(5, 0.01))
     assert json_of(asked(asking, Request(f"{api.url}/all"))) == api.items
     assert len(api.requests) == 3
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "Content-Length: 100\r\n\r\n[]",
+        *(f"Transfer-Encoding: chunked\r\n\r\n{cut}" for cut in ("2\r\n[]\r\n", "9\r\n[]")),
+    ],
+    ids=["length", "between chunks", "within a chunk"],
+)
+def test_an_answer_that_is_cut_off_fails_in_passing(head: str) -> None:
+    def answer(listening: socket.socket) -> None:
+        connected, _ = listening.accept()
+        with connected:
+            connected.recv(65536)
+            connected.sendall(f"HTTP/1.1 200 OK\r\n{head}".encode())
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=answer, args=(listening,), daemon=True)
+        thread.start()
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}/"
+        asking = RestClient(url, proxy=lambda _: None)
+        with pytest.raises(RestError) as raised:
+            asking.send(Request(url))
+        asking.close()
+        thread.join()
+    assert raised.value.passing
+
+
+def test_an_answer_that_is_longer_than_allowed_and_cut_off_is_not_taken(
+    api: RestApi, client: Callable[..., RestClient]
+) -> None:
+    api.script = [CUT]
+    with pytest.raises(RestError, match="longer than 50 bytes"):
+        client(most_bytes=50).send(Request(f"{api.url}/all"))
 
 
 def test_it_is_given_up_after_max_retries(api: RestApi, client: Callable[..., RestClient]) -> None:
