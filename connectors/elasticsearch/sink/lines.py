@@ -85,7 +85,6 @@ class Writer:
         self._documents = Documents(options.compact_maps)
         text = options.unavailable if options.method == UPSERT else None
         self._placeholder = Placeholder(text) if text else None
-        self._ignores_nulls = options.nulls != FAIL and (options.nulls != DELETE or options.to_streams)
 
     def parts(self, batch: SinkBatch) -> tuple[list[Part], dict[int, DataError]]:
         """The parts of a batch, and its rows without a target with the reason."""
@@ -94,8 +93,10 @@ class Writer:
         for topic, of_topic, indexes in _by_topic(batch):
             named, problems = self._naming.targets(topic, of_topic)
             for row, why in problems.items():
-                if not (self._ignores_nulls and of_topic.values[row] is None):  # its value may say the index
-                    wrong[indexes[row]] = DataError(why)
+                # What becomes of a record without a value may need no index, which its value would say.
+                null = self._of_null(of_topic, row, b"") if of_topic.values[row] is None else None
+                if null is not True:
+                    wrong[indexes[row]] = null or DataError(why)
             for target, rows in named.items():
                 part = of_topic if len(rows) == len(of_topic) else of_topic.take(rows)
                 found.append((topic, target, _a_schema(part), part))
@@ -179,7 +180,7 @@ class Writer:
         """The meaning of a record without a value: an error, nothing (True), or None for a deletion."""
         if self._options.nulls == FAIL:
             return DataError("The record has no value (behavior.on.null.values=fail; there are ignore and delete).")
-        if self._ignores_nulls:
+        if self._options.nulls != DELETE or self._options.to_streams:
             return True
         # Who has no key can be nobody's deletion.
         return True if id_ is None or batch.keys[row] is None else None
