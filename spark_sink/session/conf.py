@@ -38,6 +38,9 @@ _SESSION = {
     "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
 }
 
+#: Of Spark Connect alone: a server keeps the plans that a session has asked about, and our sessions live for months.
+_CONNECT = {"spark.connect.session.planCache.enabled": "false"}
+
 
 def spark_conf(config: Mapping[str, str], name: str, master: Master) -> dict[str, str]:
     """The configuration of a session, without jars and paths of this machine.
@@ -71,7 +74,7 @@ def defaults(name: str, master: Master) -> dict[str, str]:
     """The defaults."""
     conf = {"spark.app.name": name, **_SESSION}
     if master.kind is Kind.CONNECT:
-        return conf
+        return conf | _CONNECT
     conf |= {
         **_DELTA,
         "spark.ui.enabled": "false",

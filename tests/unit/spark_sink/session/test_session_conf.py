@@ -64,6 +64,14 @@ def test_a_server_is_told_what_a_session_may_be_told() -> None:
     assert not {"spark.jars", "spark.master", "spark.sql.extensions", "spark.driver.memory"} & found.keys()
 
 
+def test_a_server_keeps_no_plans_for_a_session_unless_the_user_wants_it() -> None:
+    key = "spark.connect.session.planCache.enabled"
+
+    assert made({"spark.remote": "sc://h"})[key] == "false"
+    assert made({"spark.remote": "sc://h", key: "true"})[key] == "true"
+    assert key not in made({})
+
+
 @pytest.mark.parametrize(
     ("config", "ours"),
     [
