@@ -17,7 +17,7 @@ from connect.cli._yaml import YamlError
 from connect.errors import ConfigError
 from connect.settings.connector_files import ConnectorFile
 from connect.settings.properties import ConfigFileError
-from connect.telemetry.redaction import MASK, names_a_secret
+from connect.telemetry.redaction import MASK
 
 FORMS = """\
 A FILE is one connector: properties, or JSON in any form that Kafka Connect reads or writes; or YAML with one connector
@@ -117,7 +117,7 @@ def check(client: RestClient, file: ConnectorFile, config: Mapping[str, str], pr
     """Have the cluster validate what would be sent for a file.
 
     Returns:
-        The keys that hold secrets: those declared as PASSWORD, and undeclared ones whose names say so.
+        The keys that are declared as PASSWORD.
     """
     plugin = config.get("connector.class")
     if not plugin:
@@ -139,8 +139,6 @@ def check(client: RestClient, file: ConnectorFile, config: Mapping[str, str], pr
     # A key that is wrong and that nobody declares has no definition.
     definitions = [entry["definition"] for entry in answer["configs"] if entry["definition"]]
     secret = {definition["name"] for definition in definitions if definition["type"] == "PASSWORD"}
-    declared = {definition["name"] for definition in definitions}
-    secret |= {key for key in config.keys() - declared if names_a_secret(key)}
     _secrets.remember(config, secret)
     for entry in answer["configs"]:
         key = entry["value"]["name"]

@@ -92,17 +92,14 @@ def test_apply_tells_programs_what_it_does(valid, file, capsys):
 
 def test_a_secret_in_clear_text_in_yaml_is_warned_of_and_not_shown(valid, tmp_path, capsys):
     path = tmp_path / "a.yaml"
-    written = "name: a\nconfig:\n  connector.class: Lines\n  pin: hunter22\n  other.password: hunter33\n"
-    path.write_text(written)
+    path.write_text("name: a\nconfig:\n  connector.class: Lines\n  pin: hunter22\n")
     assert main(["plan", str(path)]) == 0
     said = capsys.readouterr()
-    for line, key in ((4, "pin"), (5, "other.password")):  # the second is not declared
-        assert f'{path}:{line}: connector "a", key "{key}": ' in said.err
-    assert said.err.count("is a secret in clear text") == 2
-    assert "hunter" not in said.err + said.out
+    assert f'{path}:4: connector "a", key "pin": [hidden] is a secret in clear text' in said.err
+    assert "hunter22" not in said.err + said.out
     text = path.read_text()
     for harmless in ("${file:/etc/connect/secrets:pin}", '""'):
-        path.write_text(text.replace("hunter22", harmless).replace("hunter33", harmless))
+        path.write_text(text.replace("hunter22", harmless))
         assert main(["plan", str(path)]) == 0
         assert capsys.readouterr().err == ""
 
