@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from connect.cli import _secrets
 from connect.cli._diff import with_stored
 from connect.cli._exit import INVALID
-from connect.cli._pipeline_files import Values, found_in, load_pipelines
+from connect.cli._pipeline_files import Values, found_in, is_yaml, load_pipelines
 from connect.cli._problems import Problems
 from connect.cli._rest_client import AnswerError, RestClient
 from connect.cli._yaml import YamlError
@@ -146,6 +146,14 @@ def check(client: RestClient, file: ConnectorFile, config: Mapping[str, str], pr
             problems.error(file.where(key), " ".join(message.split()), key=key, connector=file.name)
     for warning in answer.get("warnings", ()):  # a worker of Java has none
         problems.warn(file.where(warning["name"]), warning["message"], key=warning["name"], connector=file.name)
+    if is_yaml(file.path):  # made to be kept with others, in a repository
+        declared = {definition["name"] for definition in definitions}
+        named = {key for key in config if key not in declared and _secrets.is_named_one(key)}
+        for key in sorted((secret | named) & config.keys()):
+            if config[key] and "${" not in config[key] and MASK not in config[key]:
+                # Begun otherwise, the message itself would be taken for the value of sasl.jaas.config, and hidden.
+                message = "it is a secret in clear text. Write a variable that the worker resolves: ${file:PATH:KEY}."
+                problems.warn(file.where(key), message, key=key, connector=file.name)
     return secret
 
 

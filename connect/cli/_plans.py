@@ -10,11 +10,9 @@ from typing import Any
 
 from connect.cli._diff import Change, changes
 from connect.cli._files import check, read_files, stored, to_send
-from connect.cli._pipeline_files import is_yaml
 from connect.cli._problems import Problems
 from connect.cli._rest_client import RestClient
 from connect.settings.connector_files import ConnectorFile
-from connect.telemetry.redaction import MASK
 
 _DONE = {"create": "created", "update": "updated", "delete": "deleted"}
 
@@ -109,11 +107,6 @@ def _plan(client: RestClient, file: ConnectorFile, problems: Problems) -> Plan:
             key="initial_state",
             connector=file.name,
         )
-    if is_yaml(file.path):  # made to be kept with others, in a repository
-        for key in sorted(secret & config.keys()):
-            if config[key] and "${" not in config[key] and MASK not in config[key]:
-                message = "This is a secret in clear text. Write a variable that the worker resolves: ${file:PATH:KEY}."
-                problems.warn(file.where(key), message, key=key, connector=file.name)
     differing = changes(before or {}, config, secret)
     return Plan(
         file.name, "create" if before is None else "update" if differing else "unchanged", file, config, differing

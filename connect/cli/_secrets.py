@@ -6,10 +6,19 @@ Variables of config providers (`${file:/etc/orders:password}`) are shown: they a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 
 from connect.telemetry.redaction import MASK, names_a_secret, redactor
 from connect.telemetry.redaction import shown as shown_if
+
+# These name a place or a class where secrets come from: basic.auth.credentials.source=USER_INFO.
+_NAMES_WHERE = re.compile(r"[._-](?:source|provider|class|path|file|location|type|alias)$", re.IGNORECASE)
+
+
+def is_named_one(key: str) -> bool:
+    """Whether the name of an undeclared key says that a secret itself stands there, not where to find one."""
+    return names_a_secret(key) and not _NAMES_WHERE.search(key)
 
 
 def shown(key: str, value: str, declared: Collection[str] = ()) -> str:

@@ -104,6 +104,22 @@ def test_a_secret_in_clear_text_in_yaml_is_warned_of_and_not_shown(valid, tmp_pa
         assert capsys.readouterr().err == ""
 
 
+@pytest.mark.parametrize("command", [["plan"], ["validate", "-f"]])
+def test_an_undeclared_key_whose_name_says_that_it_is_secret_is_warned_of_in_yaml(command, valid, tmp_path, capsys):
+    path = tmp_path / "a.yaml"
+    path.write_text(
+        "name: a\nconfig:\n  connector.class: Lines\n  warehouse.password: hunter22\n  my.token: hunter33\n"
+        "  consumer.override.sasl.jaas.config: x.PlainLoginModule required password=hunter44;\n"
+        "  value.converter.basic.auth.credentials.source: USER_INFO\n  tokens.max: '5'\n"
+    )
+    assert main([*command, str(path)]) == 0
+    said = capsys.readouterr()
+    for line, key in ((4, "warehouse.password"), (5, "my.token"), (6, "consumer.override.sasl.jaas.config")):
+        assert f'{path}:{line}: connector "a", key "{key}": ' in said.err
+    assert said.err.count(" is a secret in clear text. Write a variable") == 3
+    assert "hunter" not in said.err + said.out
+
+
 def test_nothing_is_changed_where_nobody_agrees(valid, file, capsys):
     assert main(["apply", "-f", file("a")]) == 1
     assert capsys.readouterr().err.endswith("add --yes.\nconnect: nothing was changed.\n")
