@@ -295,18 +295,29 @@ class Table:
         )
 
     def _check_same(self) -> None:
-        """Raise ConnectError where the version seen last is not the one in the log: a commit on it would be another's.
+        """Raise ConnectError where the table there is no longer the one that was opened.
 
         deltalake does not look back: it would mix the columns and rows of both tables.
         """
+        from deltalake import DeltaTable
+        from deltalake.exceptions import TableNotFoundError
+
         if self._latest is None:
             return
         try:
-            found = self._written_at(self._latest[0])
+            if self._written_at(self._latest[0]) == self._latest:
+                return
+            table = DeltaTable(self.uri, storage_options=self._storage or None)  # or its log was only cleaned up
+            if table.metadata().id != self._there.metadata().id:
+                raise ConnectError(self._replaced)
+            self._table, self._updates = table, 0
+            self._latest = self._written_at()
+        except ConnectError:
+            raise
+        except TableNotFoundError as error:
+            raise ConnectError(self._replaced) from error
         except Exception as error:
             raise table_error(error, self.uri, "be read") from error
-        if found != self._latest:
-            raise ConnectError(self._replaced)
 
     def _written_at(self, version: int | None = None) -> tuple[int, int | None]:
         """A version, by default the one seen last, and when it was written (ns since 1970): None if it is not there."""

@@ -53,6 +53,22 @@ def put(writer: Writer, first: int, last: int, place: TopicPartition = PLACE) ->
     writer.waiting.add(part)
 
 
+def test_a_log_that_was_cleaned_up_is_that_of_the_same_table(run: Run, rows: Rows, lake: Path) -> None:
+    """Its old versions go when another writer has made a checkpoint, and the retention is over."""
+    orders = run()
+    orders.put(*numbered(0, 5))
+    orders.commit()
+    before = DeltaTable(lake / "orders").version()
+    for number in range(3):
+        write_deltalake(lake / "orders", pa.table({"id": [100 + number]}), mode="append")
+    DeltaTable(lake / "orders").create_checkpoint()
+    for version in range(before + 1):
+        (lake / "orders" / "_delta_log" / f"{version:020}.json").unlink()
+    orders.put(*numbered(5, 10))
+    orders.commit()
+    assert ids(rows()) == [*range(10), 100, 101, 102]
+
+
 @pytest.mark.promise("P1", "P10")
 class TestOneTable:
     def test_offsets_are_in_the_commit_of_the_rows(self, run: Run, log: Log) -> None:
