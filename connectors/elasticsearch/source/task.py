@@ -53,6 +53,7 @@ class ElasticsearchSourceTask(SplitSourceTask):
             lambda shard: highest(self._cluster, self._what, shard),
         )
         self._kinds: dict[str, str] = {}
+        self._lacking: set[str] = set()  # indices that are known to have no field of that name
         self._interval = options.poll_interval
         self._followed = self._begun(shards.read(options.shards), options.initial)
         self._due: deque[tuple[Followed, Checkpoint]] = deque()
@@ -339,7 +340,19 @@ class ElasticsearchSourceTask(SplitSourceTask):
             answer = self._cluster.request("GET", f"/{quoted(index)}/_mapping/field/{quoted(self._field)}")
             told = answer.get(index, {}).get("mappings", {}).get(self._field, {}).get("mapping", {})
             self._kinds[index] = next((str(each["type"]) for each in told.values() if "type" in each), "")
+            self._tell_lacking(index)
         return self._kinds[index]
+
+    def _tell_lacking(self, index: str) -> None:
+        if self._kinds[index]:
+            self._lacking.discard(index)
+        elif index not in self._lacking:
+            self._lacking.add(index)
+            log.warning(
+                'The index %s has no field "%s" (incrementing.field.name): only documents that have it are read.',
+                index,
+                self._field,
+            )
 
     def _properties(self, index: str) -> Mapping[str, Any]:
         answer = self._cluster.request("GET", f"/{quoted(index)}/_mapping")

@@ -213,6 +213,23 @@ def test_a_field_that_has_no_order(index: Index, kind: str) -> None:
         assert "incrementing.field.name must be a date, a number or a keyword" in str(_fails(run))
 
 
+def test_an_index_that_lacks_the_field_is_told_once(index: Index, caplog: pytest.LogCaptureFixture) -> None:
+    def told() -> int:
+        return sum(f'The index {index.name} has no field "level"' in line for line in caplog.messages)
+
+    index.put([("a", {"n": 1})])
+    with index.run(incrementing_field_name="level") as run:
+        until = time.monotonic() + 30
+        while not told() and time.monotonic() < until:
+            run.poll()
+        index.put([("b", {"n": 2})])
+        run.poll()
+        index.put([("c", {"n": 3, "level": 1})])
+        run.poll_until(1)
+        assert [record.value["n"] for record in run.records] == [3]
+    assert told() == 1
+
+
 def test_an_index_without_source(index: Index) -> None:
     bare = f"{index.name}-bare"
     index.beside.add(bare)
