@@ -71,23 +71,23 @@ class Table:
 
         Raises:
             RetriableError: its storage does not answer.
-            ConnectError: it cannot be read, or not be written by deltalake.
+            ConnectError: it cannot be read, not be written by deltalake, or is no longer the one that was opened.
         """
         from deltalake import DeltaTable
         from deltalake.exceptions import TableNotFoundError
 
+        current = self._table is not None and self._updates < _UPDATES and self._is_current()
         try:
-            if self._table is not None and self._updates < _UPDATES:
-                self._check_same()
-                self._table.update_incremental()
+            if current:
+                self._there.update_incremental()
                 self._updates += 1
-                self._latest = self._written_at()
+                self._note_latest()
                 return True
             table = DeltaTable(self.uri, storage_options=self._storage or None)
-        except ConnectError:
-            raise
         except TableNotFoundError as error:
-            if self._table is not None or not is_missing(error):
+            if self._table is not None:
+                raise ConnectError(self._replaced) from error
+            if not is_missing(error):
                 raise table_error(error, self.uri, "be opened") from error
             return False
         except Exception as error:  # deltalake raises plain Exceptions as well
@@ -101,7 +101,7 @@ class Table:
             raise ConnectError(self._replaced)
         self._table = table
         self._updates = 0
-        self._latest = self._written_at()
+        self._note_latest()
         return True
 
     @property
@@ -231,7 +231,8 @@ class Table:
         Partitions not yet taken over in this table are taken over by the next commit. ConnectError: the table is no
         longer the one that was opened.
         """
-        self._check_same()
+        if not self._is_current():
+            self.look()
         self._claims.check(partitions)
 
     def expect_rows(self, firsts: Mapping[TopicPartition, int]) -> None:
@@ -294,38 +295,29 @@ class Table:
             "where the table there says, or the consumer group."
         )
 
-    def _check_same(self) -> None:
-        """Raise ConnectError where the table there is no longer the one that was opened.
+    def _is_current(self) -> bool:
+        """Whether the log has the version seen last, as it was then. Else the table has to be opened anew.
 
-        deltalake does not look back: it would mix the columns and rows of both tables.
+        deltalake does not look back: it would mix the columns and rows of two tables.
         """
-        from deltalake import DeltaTable
-        from deltalake.exceptions import TableNotFoundError
-
-        if self._latest is None:
-            return
         try:
-            if self._written_at(self._latest[0]) == self._latest:
-                return
-            table = DeltaTable(self.uri, storage_options=self._storage or None)  # or its log was only cleaned up
-            if table.metadata().id != self._there.metadata().id:
-                raise ConnectError(self._replaced)
-            self._table, self._updates = table, 0
-            self._latest = self._written_at()
-        except ConnectError:
-            raise
-        except TableNotFoundError as error:
-            raise ConnectError(self._replaced) from error
+            return self._latest is not None and self._latest == self._written_at(self._latest[0])
         except Exception as error:
             raise table_error(error, self.uri, "be read") from error
 
-    def _written_at(self, version: int | None = None) -> tuple[int, int | None]:
-        """A version, by default the one seen last, and when it was written (ns since 1970): None if it is not there."""
+    def _note_latest(self) -> None:
+        try:
+            self._latest = self._written_at(self.version)
+        except Exception as error:  # the storage does not answer any more: the next look opens the table anew
+            log.debug("Table %s: %s", self.uri, error)
+            self._latest = None
+
+    def _written_at(self, version: int) -> tuple[int, int | None]:
+        """A version, and when it was written (ns since 1970): None if it is not in the log."""
         from deltalake.fs import DeltaStorageHandler
 
-        number = self.version if version is None else version
         files = DeltaStorageHandler.from_table(self._there._table, self._storage or None)
-        return number, files.get_file_info([f"_delta_log/{number:020}.json"])[0].mtime_ns
+        return version, files.get_file_info([f"_delta_log/{version:020}.json"])[0].mtime_ns
 
     def _id(self, partition: TopicPartition) -> str:
         return f"connect/{self._connector}/{partition.topic}-{partition.partition}"
@@ -372,11 +364,7 @@ class Table:
         except Exception as error:
             raise table_error(error, self.uri, "be written") from error
         self._claims.made(owners)
-        try:
-            self._latest = self._written_at()
-        except Exception as error:  # the storage does not answer any more: the commit is made all the same
-            log.debug("Table %s: %s", self.uri, error)
-            self._latest = None
+        self._note_latest()
 
     def _empty_commit(self, properties: CommitProperties) -> None:
         table = self._there

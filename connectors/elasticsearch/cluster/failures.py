@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from http import HTTPStatus
 from typing import Any, Final, NamedTuple
 
 import orjson
+
+from connect.kit.failures import phrase
 
 
 class Failure(NamedTuple):
@@ -92,7 +93,7 @@ def failure(error: BaseException) -> Failure:
             "refused", False, "It answers, and is not Elasticsearch. For OpenSearch there is OpenSearchSinkConnector."
         )
     if status is not None:
-        return _by_status(status, body, str(error))
+        return _by_status(status, body)
     text = _plain(error)
     if names & {"TlsError", "SSLError"}:
         return Failure("unreachable", False, f"TLS failed: {text}. Check the ssl.* keys and whether the URL is https.")
@@ -108,7 +109,7 @@ def failure(error: BaseException) -> Failure:
 
 def item_failure(status: int, error: Mapping[str, Any] | str | None) -> Failure:
     """The meaning of one document's result in a bulk request: its `status` and `error`."""
-    return _by_status(status, {"error": error, "status": status}, "")
+    return _by_status(status, {"error": error, "status": status})
 
 
 def missing_package(name: str, extra: str = "elasticsearch") -> str:
@@ -116,9 +117,9 @@ def missing_package(name: str, extra: str = "elasticsearch") -> str:
     return f"The package {name} is missing. Install connect-runtime[{extra}]."
 
 
-def _by_status(status: int, body: Any, text: str) -> Failure:
+def _by_status(status: int, body: Any) -> Failure:
     kind, reason = _reason(body)
-    said = f"{status} {kind}: {reason}" if kind else f"{status} {reason or _phrase(status) or text}".strip()
+    said = f"{status} {kind}: {reason}" if kind else f"{status} {reason}" if reason else phrase(status)
     if kind == "media_type_header_exception":
         return Failure("refused", False, f"{said}. Server and client are versions that do not understand each other.")
     if status == 503 and kind == "cluster_block_exception":
@@ -146,14 +147,6 @@ def _by_status(status: int, body: Any, text: str) -> Failure:
     if status == 400:
         return Failure("malformed", False, f"{said}.")
     return Failure("other", status >= 500, f"{said}.")
-
-
-def _phrase(status: int) -> str:
-    """Such as "Bad Gateway"."""
-    try:
-        return HTTPStatus(status).phrase
-    except ValueError:
-        return ""
 
 
 def _status(error: BaseException) -> int | None:

@@ -5,7 +5,6 @@ import json
 import random
 import shutil
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -336,14 +335,20 @@ def test_a_batch_that_is_being_written_when_the_source_stops_is_not_repeated(
 ) -> None:
     table.insert("(1, 1)")
     write, written = BatchWriter.__call__, threading.Event()
+    finish, stopping = DeltaSourceTask._let_finish, threading.Event()
 
-    def write_slowly(writer: BatchWriter, rows: Any, batch: int) -> None:
+    def write_until_the_stop(writer: BatchWriter, rows: Any, batch: int) -> None:
         write(writer, rows, batch)
         written.set()
-        time.sleep(1)
+        assert stopping.wait(60)
+
+    def let_finish(task: DeltaSourceTask) -> None:
+        stopping.set()
+        finish(task)
 
     with monkeypatch.context() as patched, source(key_fields="id") as run:
-        patched.setattr(BatchWriter, "__call__", write_slowly)
+        patched.setattr(BatchWriter, "__call__", write_until_the_stop)
+        patched.setattr(DeltaSourceTask, "_let_finish", let_finish)
         run.until(written.is_set)
     assert source.offset()["version"] == 2
     with source(key_fields="id") as run:
